@@ -1,0 +1,359 @@
+"""Lossless JSON: what may cross a boundary, and how it is frozen there (spec/core.md 0.4).
+
+Only values that come back from JSON text exactly as they went in are accepted: the exact types ``None``, ``bool``,
+``int``, ``str``, finite ``float`` other than ``-0.0``, ``list`` and ``dict`` with ``str`` keys. Subclasses, tuples and
+everything else are refused, never coerced.
+"""
+
+from __future__ import annotations
+
+import json as _json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NoReturn, cast
+
+from hookspecs.errors import NotLosslessError
+
+__all__ = ["MISSING", "FrozenDict", "FrozenList", "Missing", "canonical", "encode", "freeze", "is_json", "parse",
+           "snapshot", "thaw"]  # fmt: skip
+
+
+class Missing:
+    """The type of :data:`MISSING`: a field that is absent, where ``None`` would mean JSON null."""
+
+    __slots__ = ()
+    _instance: Missing | None = None
+
+    def __new__(cls) -> Missing:
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing()
+
+
+def _refuse(self: object, *_args: object, **_kwargs: object) -> NoReturn:
+    raise TypeError(f"{type(self).__name__} is frozen: take a copy with hookspecs.json.thaw() and change that")
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict nobody can change; equal to the ordinary dict with the same items. Made by :func:`freeze` only."""
+
+    __slots__ = ()
+
+    def __init__(self, *_args: object, **_kwargs: object) -> None:
+        raise TypeError("FrozenDict cannot be made directly: use hookspecs.json.freeze(value)")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __deepcopy__(self, _memo: object) -> Any:
+        return thaw(self)
+
+    def __reduce_ex__(self, _protocol: object) -> Any:
+        return freeze, (thaw(self),)
+
+
+class FrozenList(list[Any]):
+    """A list nobody can change; equal to the ordinary list with the same items. Made by :func:`freeze` only."""
+
+    __slots__ = ()
+
+    def __init__(self, *_args: object, **_kwargs: object) -> None:
+        raise TypeError("FrozenList cannot be made directly: use hookspecs.json.freeze(value)")
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+
+    def __deepcopy__(self, _memo: object) -> Any:
+        return thaw(self)
+
+    def __reduce_ex__(self, _protocol: object) -> Any:
+        return freeze, (thaw(self),)
+
+
+_new_dict, _fill_dict = dict.__new__, dict.update
+_new_list, _fill_list = list.__new__, list.extend
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
+_CONTAINERS: Final = frozenset({dict, list, FrozenDict, FrozenList})
+_DICTS: Final = frozenset({dict, FrozenDict})
+
+# Plain recursion is the fastest walk CPython has; below this depth the explicit stack takes over,
+# which also is where a cycle ends up.
+_RECURSION: Final = 120
+
+
+def _frozen_dict(items: dict[str, Any]) -> FrozenDict:
+    frozen = _new_dict(FrozenDict)
+    _fill_dict(frozen, items)
+    return frozen
+
+
+def _frozen_list(items: list[Any]) -> FrozenList:
+    frozen = _new_list(FrozenList)
+    _fill_list(frozen, items)
+    return frozen
+
+
+class _NotJson(Exception):
+    """Internal: stops a walk; the public error is built by a second walk that knows the path."""
+
+
+def _good_float(value: float) -> bool:
+    return math.isfinite(value) and not (value == 0.0 and math.copysign(1.0, value) < 0)
+
+
+def freeze(value: Any) -> Any:
+    """Return a deeply frozen copy of a lossless JSON value; a value frozen before is returned as it is.
+
+    Args:
+        value: Any object.
+
+    Returns:
+        The scalar itself, a :class:`FrozenDict` or a :class:`FrozenList`.
+
+    Raises:
+        NotLosslessError: The value is not lossless JSON; the message gives the path of the first offender.
+    """
+    kind = type(value)
+    if kind in _SCALARS or kind is FrozenDict or kind is FrozenList:
+        return value
+    try:
+        return _freeze(value, kind, 0)
+    except _NotJson:
+        raise _error(value) from None
+
+
+def _freeze(value: Any, kind: type, depth: int) -> Any:
+    if depth > _RECURSION:
+        return _copy_deep(value, _frozen_dict, _frozen_list)
+    depth += 1
+    if kind is dict:
+        items = {}
+        for key, item in value.items():
+            if type(key) is not str:
+                raise _NotJson
+            inner = type(item)
+            if inner not in _SCALARS:
+                item = _freeze(item, inner, depth)
+            items[key] = item
+        frozen = _new_dict(FrozenDict)
+        _fill_dict(frozen, items)
+        return frozen
+    if kind is list:
+        elements = []
+        for item in value:
+            inner = type(item)
+            if inner not in _SCALARS:
+                item = _freeze(item, inner, depth)
+            elements.append(item)
+        return _frozen_list(elements)
+    if kind is FrozenDict or kind is FrozenList:
+        return value
+    if kind is float and _good_float(value):
+        return value
+    raise _NotJson
+
+
+def snapshot(value: Any) -> Any:
+    """Return an ordinary deep copy of a lossless JSON value that shares no container with it.
+
+    Args:
+        value: Any object; frozen containers become ordinary ones.
+
+    Raises:
+        NotLosslessError: The value is not lossless JSON; the message gives the path of the first offender.
+    """
+    try:
+        return _copy_deep(value, _same, _same)
+    except _NotJson:
+        raise _error(value) from None
+
+
+def thaw(value: Any) -> Any:
+    """Return an ordinary, changeable deep copy of a frozen value. The same as :func:`snapshot`."""
+    return snapshot(value)
+
+
+def is_json(value: Any) -> bool:
+    """Say whether :func:`snapshot` would accept the value, without copying it."""
+    return _offender(value) is None
+
+
+def _same(items: Any) -> Any:
+    return items
+
+
+def _copy_deep(value: Any, make_dict: Callable[[Any], Any], make_list: Callable[[Any], Any]) -> Any:
+    """Copy with an explicit stack: any depth, cycles refused. Children are finished before their parent."""
+    result: list[Any] = []
+    stack = [_Frame(iter((value,)), result, None, 0)]
+    ancestors: set[int] = set()
+    while True:
+        frame = stack[-1]
+        for item in frame.items:
+            key = None
+            if frame.is_dict:
+                key, item = item
+                if type(key) is not str:
+                    raise _NotJson
+            kind = type(item)
+            if kind in _CONTAINERS:
+                if id(item) in ancestors:
+                    raise _NotJson
+                ancestors.add(id(item))
+                is_dict = kind in _DICTS
+                stack.append(_Frame(iter(item.items() if is_dict else item), {} if is_dict else [], key, id(item)))
+                break
+            if kind not in _SCALARS and not (kind is float and _good_float(item)):
+                raise _NotJson
+            frame.put(key, item)
+        else:
+            stack.pop()
+            if not stack:
+                return result[0]
+            ancestors.discard(frame.source)
+            done = make_dict(frame.out) if frame.is_dict else make_list(frame.out)
+            stack[-1].put(frame.key, done)
+
+
+class _Frame:
+    __slots__ = ("is_dict", "items", "key", "out", "source")
+
+    def __init__(self, items: Iterator[Any], out: Any, key: str | None, source: int) -> None:
+        self.items, self.out, self.key, self.source = items, out, key, source
+        self.is_dict = type(out) is dict
+
+    def put(self, key: str | None, item: Any) -> None:
+        if self.is_dict:
+            self.out[key] = item
+        else:
+            self.out.append(item)
+
+
+def _error(value: Any) -> NotLosslessError:
+    found = _offender(value)
+    where, why = found if found is not None else ("value", "it changed while it was read")
+    return NotLosslessError(f"not lossless JSON at {where}: {why}")
+
+
+def _offender(value: Any) -> tuple[str, str] | None:
+    """Return path and reason of the first part that is not lossless JSON, or None."""
+    walk: list[tuple[Any, Any]] = [(None, iter((("value", value),)))]
+    path: list[str] = []
+    ancestors: list[int] = []
+    while walk:
+        for step, item in walk[-1][1]:
+            why = _verdict(item, ancestors)
+            if why is not None:
+                return "".join([*path, step]), why
+            if type(item) in _CONTAINERS:
+                path.append(step)
+                ancestors.append(id(item))
+                walk.append((item, _steps(item)))
+                break
+            if step == "":  # a bad key was met: _steps stops there
+                return "".join(path), cast("str", item)
+        else:
+            walk.pop()
+            if path:
+                path.pop()
+                ancestors.pop()
+    return None
+
+
+def _steps(container: Any) -> Iterator[tuple[str, Any]]:
+    if type(container) in _DICTS:
+        for key, item in container.items():
+            if type(key) is not str:
+                yield "", f"key of type {type(key).__name__}; keys must be str"
+                return
+            yield f".{key}" if key.isidentifier() else f"[{_json.dumps(key)}]", item
+    else:
+        for index, item in enumerate(container):
+            yield f"[{index}]", item
+
+
+def _verdict(item: Any, ancestors: list[int]) -> str | None:
+    kind = type(item)
+    if kind in _SCALARS:
+        return None
+    if kind is float:
+        return None if _good_float(item) else f"{item!r} has no lossless JSON form"
+    if kind not in _CONTAINERS:
+        return f"{kind.__name__} is not a JSON type"
+    # The list search keeps the common shallow case free of a second set; deep chains are rare.
+    return "it contains itself" if id(item) in ancestors else None
+
+
+def encode(value: Any, *, sort_keys: bool = False) -> str:
+    """Return compact ASCII JSON text of a lossless value, at any depth; lone surrogates survive as escapes."""
+    try:
+        return _json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=sort_keys, separators=(",", ":"))
+    except RecursionError:
+        return "".join(_encode_deep(value, sort_keys))
+
+
+def canonical(value: Any) -> str:
+    """Return the one JSON text every equal value shares: keys sorted at every level, no spaces, ASCII."""
+    return encode(value, sort_keys=True)
+
+
+def _encode_deep(value: Any, sort_keys: bool) -> Iterator[str]:
+    todo: list[Any] = [value]
+    while todo:
+        item = todo.pop()
+        if type(item) is _Literal:
+            yield item.text
+        elif isinstance(item, dict):
+            todo.append(_Literal("}"))
+            pairs = sorted(item.items()) if sort_keys else list(item.items())
+            for index in range(len(pairs) - 1, -1, -1):
+                key, inner = pairs[index]
+                todo.append(inner)
+                todo.append(_Literal(("," if index else "") + _json.dumps(key) + ":"))
+            yield "{"
+        elif isinstance(item, list):
+            todo.append(_Literal("]"))
+            for index in range(len(item) - 1, -1, -1):
+                todo.append(item[index])
+                if index:
+                    todo.append(_Literal(","))
+            yield "["
+        else:
+            yield _json.dumps(item, allow_nan=False)
+
+
+class _Literal:
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def parse(text: str) -> Any:
+    """Parse strict JSON: NaN and Infinity are invalid text, a duplicate key keeps its last value.
+
+    Raises:
+        ValueError: The text is not JSON, nests too deep for the parser, or holds a literal such as ``1e400``
+            that has no finite value.
+    """
+    try:
+        value = _json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("JSON text nests too deep to parse") from None
+    return snapshot(value)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
