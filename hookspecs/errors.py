@@ -4,9 +4,11 @@
 
     HarnessError(message, code)            everything dshhooks raises on purpose
     ├── ConfigError                        a configuration key is wrong            CONFIG_ERROR
+    │   └── OperationConfigError           a guard set or denial is malformed      CONFIG_ERROR
     ├── PluginError                        a plugin cannot be loaded or registered PLUGIN_ERROR
     │   └── PluginFailedError              a plugin's hook raised                  PLUGIN_FAILED
     ├── HookUsageError                     the hook machinery was misused          HOOK_USAGE
+    │   └── SealedError                    something sealed was assigned to        HOOK_USAGE
     ├── InvalidDecisionError               a hook answered with nonsense           INVALID_DECISION
     ├── GuardFailedError                   a registry guard raised                 GUARD_FAILED
     ├── JsonSchemaError                    a schema is outside the subset          UNSUPPORTED_SCHEMA
@@ -23,7 +25,7 @@ A foreign exception never contributes a code, whatever attributes it has.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "AbortError",
@@ -35,8 +37,10 @@ __all__ = [
     "JsonSchemaError",
     "LlmError",
     "NotLosslessError",
+    "OperationConfigError",
     "PluginError",
     "PluginFailedError",
+    "SealedError",
     "ToolArgsError",
     "ToolNotFoundError",
     "ToolOutputError",
@@ -47,6 +51,7 @@ __all__ = [
 
 UNPRINTABLE = "<unprintable exception>"
 CYCLE = "<cycle>"
+TOO_DEEP = "<more causes>"
 
 
 class HarnessError(Exception):
@@ -81,6 +86,27 @@ class ConfigError(_CodedError, ValueError):
     default_code = "CONFIG_ERROR"
 
 
+class OperationConfigError(ConfigError):
+    """A declaration for bounded operations, or a denial, is malformed (spec/operations.md 1.2, 1.3).
+
+    Args:
+        message: What is wrong and what to write instead.
+        kind: The stable kind, for example ``"invalid_denial"`` or ``"operation_not_guardable"``.
+        operation: The operation the entry was for, if it has one.
+        index: Position of the entry in its list; 0 when it is not about a list.
+        field: The part that is wrong, for example ``"guards"`` or ``"denial"``.
+    """
+
+    def __init__(
+        self, message: str, kind: str = "invalid", *, operation: str | None = None, index: int = 0, field: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.operation = operation
+        self.index = index
+        self.field = field
+
+
 class PluginError(_CodedError):
     """A plugin could not be found, loaded, ordered or registered."""
 
@@ -97,6 +123,10 @@ class HookUsageError(_CodedError, RuntimeError):
     """A hook was called, or used what it was given, in a way the contract forbids."""
 
     default_code = "HOOK_USAGE"
+
+
+class SealedError(HookUsageError, AttributeError):  # type: ignore[misc]  # `name` means another thing to each
+    """Something sealed was assigned to."""
 
 
 class InvalidDecisionError(_CodedError, TypeError):
@@ -191,10 +221,17 @@ def error_message(exc: BaseException) -> str:
     """Return ``str(exc)``; a fixed placeholder when that itself raises. Never raises (spec/core.md 0.3)."""
     try:
         text = str(exc)
-    except Exception:  # noqa: BLE001 - a hostile __str__ must not break error handling
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a hostile __str__ (even one that exits) must not break error handling
         return UNPRINTABLE
-    # str() hands out subclasses unchanged; downstream needs the exact type to be lossless JSON.
-    return text if type(text) is str else "".join(text)
+    return _exact(text)
+
+
+def _exact(text: str) -> str:
+    # str() hands out subclasses unchanged; downstream needs the exact type to be lossless JSON. This slot copies the
+    # characters and calls nothing a subclass could override.
+    return str.__str__(text)
 
 
 def error_chain(exc: BaseException) -> str:
@@ -206,20 +243,29 @@ def error_chain(exc: BaseException) -> str:
 
 
 def _chain(exc: BaseException, seen: tuple[int, ...]) -> str:
-    if id(exc) in seen or len(seen) > 64:
+    if id(exc) in seen:
         return CYCLE
+    if len(seen) > 64:
+        return TOO_DEEP
     seen = (*seen, id(exc))
     text = _head(exc)
-    if isinstance(exc, BaseExceptionGroup):
-        text += f" [{'; '.join(_chain(member, seen) for member in exc.exceptions)}]"
-    if exc.__cause__ is not None:
-        cause = _chain(exc.__cause__, seen)
-        if cause != text:
-            text += f": {cause}"
+    if issubclass(type(exc), BaseExceptionGroup):
+        text += f" [{'; '.join(_chain(member, seen) for member in _MEMBERS(exc))}]"
+    cause = _CAUSE(exc)
+    if cause is not None:
+        rendered = _chain(cause, seen)
+        if rendered != text:
+            text += f": {rendered}"
     return text
 
 
 def _head(exc: BaseException) -> str:
-    if isinstance(exc, BaseExceptionGroup):
-        return exc.message or type(exc).__name__
-    return error_message(exc) or type(exc).__name__
+    message = _exact(_MESSAGE(exc)) if issubclass(type(exc), BaseExceptionGroup) else error_message(exc)
+    return message or type(exc).__name__
+
+
+# Read from the slots themselves: a subclass may hide each behind a property that raises, and isinstance() asks the
+# instance for its __class__.
+_CAUSE: Any = BaseException.__dict__["__cause__"].__get__
+_MESSAGE: Any = BaseExceptionGroup.__dict__["message"].__get__
+_MEMBERS: Any = BaseExceptionGroup.__dict__["exceptions"].__get__

@@ -54,8 +54,8 @@ class FrozenDict(dict[str, Any]):
     def __init__(self, *_args: object, **_kwargs: object) -> None:
         raise TypeError("FrozenDict cannot be made directly: use hookspecs.json.freeze(value)")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __deepcopy__(self, _memo: object) -> Any:
         return thaw(self)
@@ -72,8 +72,8 @@ class FrozenList(list[Any]):
     def __init__(self, *_args: object, **_kwargs: object) -> None:
         raise TypeError("FrozenList cannot be made directly: use hookspecs.json.freeze(value)")
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def __deepcopy__(self, _memo: object) -> Any:
         return thaw(self)
@@ -91,6 +91,9 @@ _DICTS: Final = frozenset({dict, FrozenDict})
 # Plain recursion is the fastest walk CPython has; below this depth the explicit stack takes over,
 # which also is where a cycle ends up.
 _RECURSION: Final = 120
+
+# A message may be read by a model: keys and depth are the caller's, the length of a path must not be.
+_PATH: Final = 240
 
 
 def _frozen_dict(items: dict[str, Any]) -> FrozenDict:
@@ -244,6 +247,8 @@ class _Frame:
 def _error(value: Any) -> NotLosslessError:
     found = _offender(value)
     where, why = found if found is not None else ("value", "it changed while it was read")
+    if len(where) > _PATH:
+        where = f"{where[: _PATH // 2]}...{where[-_PATH // 2 :]}"
     return NotLosslessError(f"not lossless JSON at {where}: {why}")
 
 
@@ -251,7 +256,7 @@ def _offender(value: Any) -> tuple[str, str] | None:
     """Return path and reason of the first part that is not lossless JSON, or None."""
     walk: list[tuple[Any, Any]] = [(None, iter((("value", value),)))]
     path: list[str] = []
-    ancestors: list[int] = []
+    ancestors: dict[int, None] = {}  # in order of depth
     while walk:
         for step, item in walk[-1][1]:
             why = _verdict(item, ancestors)
@@ -259,7 +264,7 @@ def _offender(value: Any) -> tuple[str, str] | None:
                 return "".join([*path, step]), why
             if type(item) in _CONTAINERS:
                 path.append(step)
-                ancestors.append(id(item))
+                ancestors[id(item)] = None
                 walk.append((item, _steps(item)))
                 break
             if step == "":  # a bad key was met: _steps stops there
@@ -268,7 +273,7 @@ def _offender(value: Any) -> tuple[str, str] | None:
             walk.pop()
             if path:
                 path.pop()
-                ancestors.pop()
+                ancestors.popitem()
     return None
 
 
@@ -284,7 +289,7 @@ def _steps(container: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{index}]", item
 
 
-def _verdict(item: Any, ancestors: list[int]) -> str | None:
+def _verdict(item: Any, ancestors: dict[int, None]) -> str | None:
     kind = type(item)
     if kind in _SCALARS:
         return None
@@ -292,16 +297,23 @@ def _verdict(item: Any, ancestors: list[int]) -> str | None:
         return None if _good_float(item) else f"{item!r} has no lossless JSON form"
     if kind not in _CONTAINERS:
         return f"{kind.__name__} is not a JSON type"
-    # The list search keeps the common shallow case free of a second set; deep chains are rare.
     return "it contains itself" if id(item) in ancestors else None
 
 
 def encode(value: Any, *, sort_keys: bool = False) -> str:
-    """Return compact ASCII JSON text of a lossless value, at any depth; lone surrogates survive as escapes."""
+    """Return compact ASCII JSON text of a lossless value, at any depth; lone surrogates survive as escapes.
+
+    Raises:
+        NotLosslessError: The value has no text that could be read again, such as an integer of more digits than
+            ``sys.get_int_max_str_digits()`` allows.
+    """
     try:
-        return _json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=sort_keys, separators=(",", ":"))
-    except RecursionError:
-        return "".join(_encode_deep(value, sort_keys))
+        try:
+            return _json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=sort_keys, separators=(",", ":"))
+        except RecursionError:
+            return "".join(_encode_deep(value, sort_keys))
+    except ValueError as exc:
+        raise NotLosslessError(f"no JSON text: {exc}") from exc
 
 
 def canonical(value: Any) -> str:
@@ -345,8 +357,8 @@ def parse(text: str) -> Any:
     """Parse strict JSON: NaN and Infinity are invalid text, a duplicate key keeps its last value.
 
     Raises:
-        ValueError: The text is not JSON, nests too deep for the parser, or holds a literal such as ``1e400``
-            that has no finite value.
+        ValueError: The text is not JSON, nests too deep for the parser, or holds a literal that has no lossless
+            value, such as ``1e400`` or ``-0.0``.
     """
     try:
         value = _json.loads(text, parse_constant=_no_constant)

@@ -1,0 +1,343 @@
+"""Words to arguments: brace, parameter, command and arithmetic expansion, then splitting, as far as they are static.
+
+Substitutions are run through the engine on the way, so nothing inside a word escapes judgement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from .braces import expand_braces
+from .grammar.nodes import Arith, ArrayLit, CommandSub, Lit, Param, Part, ProcessSub, Word
+from .state import State
+from .values import NO_TAGS, UNKNOWN, Arg, Out, Value, unknown
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+_GLOB = re.compile(r"[*?\[]|[+@!]\(")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_SUBSCRIPT_CODE = re.compile(r"\[[^\]]*(?:\$\(|`|\$\{|<\()")
+_INTEGER = re.compile(r"[\s\d+*-]+")
+MAX_FIELDS = 400
+
+#: Values the policy assumes for variables the script did not set.
+_ASSUMED = {"HOME": "~", "PWD": ".", "TMPDIR": "/tmp", "IFS": " \t\n", "SHELL": "bash", "BASH": "bash", "0": "bash"}
+_NUMERIC = frozenset("?#$!-") | {"RANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID", "OPTIND", "COLUMNS", "LINES", "SHLVL", "EPOCHSECONDS", "PIPESTATUS"}
+
+
+class _Fields:
+    """Collects the fields one word expands to."""
+
+    def __init__(self) -> None:
+        self.done: list[Arg] = []
+        self.text: list[str] = []
+        self.tags: frozenset[str] = NO_TAGS
+        self.glob = self.split = self.seen = False
+
+    def add(self, text: str, tags: frozenset[str] = NO_TAGS, *, glob: bool = False, split: bool = False, seen: bool = True) -> None:
+        self.text.append(text)
+        self.tags |= tags
+        self.glob |= glob
+        self.split |= split
+        self.seen |= seen or bool(text)
+
+    def cut(self) -> None:
+        if self.seen:
+            self.done.append(Arg("".join(self.text), self.tags, self.glob, self.split))
+        self.text, self.tags = [], NO_TAGS
+        self.glob = self.split = self.seen = False
+
+
+class Expander:
+    """Expands the words of one command in one state."""
+
+    def __init__(self, engine: Engine, state: State) -> None:
+        self.engine = engine
+        self.state = state
+
+    def fields(self, words: Iterable[Word]) -> list[Arg]:
+        """Expand ``words`` as arguments of a command."""
+        result: list[Arg] = []
+        for word in words:
+            for variant in expand_braces(word):
+                fields = _Fields()
+                self._parts(variant.parts, fields)
+                fields.cut()
+                result.extend(fields.done)
+            if len(result) > MAX_FIELDS:
+                return [*result[:MAX_FIELDS], unknown("many", split=True)]
+        return result
+
+    def single(self, word: Word) -> Arg:
+        """Expand ``word`` without splitting: an assignment's value, a redirection's target, a here-string."""
+        fields = _Fields()
+        self._parts(_all_quoted(word), fields)
+        fields.seen = True
+        fields.cut()
+        texts = fields.done
+        joined = " ".join(arg.text for arg in texts)
+        glob = any(isinstance(part, Lit) and not part.quoted and _GLOB.search(part.text) for part in word.parts)
+        return Arg(joined, frozenset().union(*(arg.tags for arg in texts)), glob=glob)
+
+    def value(self, word: Word) -> Value:
+        """Expand the right side of an assignment: an array when it is one."""
+        if word.parts and isinstance(word.parts[0], ArrayLit):
+            return tuple(self.fields(word.parts[0].items))
+        return self.single(word)
+
+    def visit(self, words: Iterable[Word]) -> None:
+        """Run the substitutions inside ``words`` when their values do not matter."""
+        for word in words:
+            self.single(word)
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def _parts(self, parts: Iterable[Part], out: _Fields) -> None:
+        for part in parts:
+            if isinstance(part, Lit):
+                out.add(part.text, glob=not part.quoted and bool(_GLOB.search(part.text)), seen=part.quoted)
+            elif isinstance(part, Param):
+                self._param(part, out)
+            elif isinstance(part, CommandSub):
+                self._output(self.engine.substitution(part.script, self.state), part.quoted, out)
+            elif isinstance(part, Arith):
+                self._scalar(self.arith(part.word), True, out)
+            elif isinstance(part, ProcessSub):
+                out.add(self.engine.process_substitution(part, self.state))
+            elif isinstance(part, ArrayLit):
+                for arg in self.fields(part.items):
+                    out.add(arg.text, arg.tags)
+
+    def _output(self, result: Out, quoted: bool, out: _Fields) -> None:
+        if result.text is None:
+            out.add(UNKNOWN, result.tags | {"sub"}, split=not quoted)
+        else:
+            self._scalar(Arg(result.text.rstrip("\n"), result.tags), quoted, out)
+
+    def _scalar(self, arg: Arg, quoted: bool, out: _Fields) -> None:
+        if quoted:
+            out.add(arg.text, arg.tags, split=arg.split)
+            return
+        pieces = self._split(arg.text)
+        for index, piece in enumerate(pieces):
+            if index:
+                out.cut()
+            if piece:
+                out.add(piece, arg.tags, glob=arg.glob or bool(_GLOB.search(piece)), split=UNKNOWN in piece and not arg.tags & {"num", "mktemp"})
+            else:
+                out.tags |= arg.tags
+
+    def _split(self, text: str) -> list[str]:
+        separators = " \t\n"
+        values = self.state.vars.get("IFS")
+        if values and isinstance(values[0], Arg):
+            separators = values[0].text if values[0].known else " \t\n/:,;|"
+        if not separators:
+            return [text]
+        return re.split("[" + re.escape(separators) + "]+", text)
+
+    # -- parameters --------------------------------------------------------------------------------
+
+    def _param(self, part: Param, out: _Fields) -> None:
+        if part.subscript is not None:
+            self.arith(part.subscript)
+        if part.name == "IFS" and not part.op and not part.quoted and not self.state.known_var("IFS"):
+            out.cut()
+            return
+        value = self._operated(part)
+        if isinstance(value, Arg):
+            self._scalar(value, part.quoted, out)
+            return
+        for index, item in enumerate(value):
+            if index:
+                out.cut()
+            self._scalar(item, part.quoted, out)
+
+    def _operated(self, part: Param) -> Value:
+        value = self.lookup(part)
+        argument = self.single(part.word) if part.word is not None else Arg("")
+        if part.prefix:
+            return Arg(UNKNOWN, frozenset({"num"} if part.prefix == "#" else {"indirect"}))
+        if not part.op:
+            return value
+        if part.op == "@":
+            return self._transformed(part, value, argument)
+        if isinstance(value, tuple):
+            return value if part.op == ":" else tuple(Arg(UNKNOWN, item.tags) for item in value)
+        if part.op in (":-", "-", ":=", "=", ":+", "+", ":?", "?"):
+            return self._defaulted(part, value, argument)
+        return _edited(part.op, value, argument, self.state)
+
+    def _transformed(self, part: Param, value: Value, argument: Arg) -> Value:
+        values = value if isinstance(value, tuple) else (value,)
+        if argument.text.startswith("P"):
+            for item in values:
+                if not item.known:
+                    self.engine.ask("prompt expansion of a value that is not known")
+                elif re.search(r"\$\(|`|\$\{", item.text):
+                    self.engine.ask("prompt expansion (@P) runs the substitutions in the value")
+                    self.engine.text('"' + item.text.replace('"', "") + '"', self.state, words_only=True)
+        return tuple(Arg(UNKNOWN, item.tags) for item in values)
+
+    def _defaulted(self, part: Param, value: Value, argument: Arg) -> Value:
+        assert isinstance(value, Arg)
+        operator = part.op[-1]
+        if operator == "=" and not self.state.known_var(part.name):
+            merged = argument if argument.text == value.text else Arg(UNKNOWN, value.tags | argument.tags)
+            self.state.assign(part.name, merged)
+        if self.state.known_var(part.name) and value.known:
+            present = bool(value.text) or not part.op.startswith(":")
+            if operator == "+":
+                return argument if present else Arg("")
+            return value if present else argument
+        if operator == "?":
+            return value
+        if part.name.isdigit() and self.state.positional is None and operator in "-=":
+            return argument
+        return Arg(UNKNOWN, value.tags | argument.tags)
+
+    def lookup(self, part: Param) -> Value:
+        """Return what the variable holds, before the operator."""
+        name = part.name
+        if name in _NUMERIC and not self.state.known_var(name):
+            return Arg(UNKNOWN, frozenset({"num", "var:" + name}))
+        if name in ("@", "*") or (name.isdigit() and name != "0"):
+            return self._positional(name)
+        values = self.state.vars.get(name)
+        if values is None:
+            if name in _ASSUMED:
+                return Arg(self.state.cwds[0] if name == "PWD" else _ASSUMED[name])
+            return Arg(UNKNOWN, frozenset({"env:" + name}))
+        value = values[0] if len(values) == 1 else Arg(UNKNOWN)
+        return _element(value, part.subscript) if isinstance(value, tuple) else value
+
+    def _positional(self, name: str) -> Value:
+        positional = self.state.positional
+        if positional is None:
+            return unknown("positional")
+        if name in ("@", "*"):
+            return positional
+        index = int(name) - 1
+        return positional[index] if index < len(positional) else Arg("")
+
+    # -- arithmetic --------------------------------------------------------------------------------
+
+    def arith(self, word: Word) -> Arg:
+        """Judge an arithmetic expression: bash evaluates variables in it again, subscripts included."""
+        if word.literal() in ("@", "*"):
+            return Arg("")
+        expanded = self.single(word)
+        self.arith_text(expanded.text)
+        text = expanded.text.strip()
+        if text and _INTEGER.fullmatch(text) and len(text) < 30 and "**" not in text:
+            try:
+                return Arg(str(_sum_of_products(text)), frozenset({"num"}))
+            except ValueError:
+                pass
+        return Arg(UNKNOWN, frozenset({"num"}))
+
+    def arith_text(self, text: str, depth: int = 0) -> None:
+        """Judge text that is evaluated as an arithmetic expression."""
+        if _SUBSCRIPT_CODE.search(text):
+            self.engine.deny("a subscript inside an arithmetic expression runs a command")
+            return
+        if depth > 4:
+            return
+        for name in _IDENTIFIER.findall(text):
+            for value in self.state.vars.get(name, ()):
+                if isinstance(value, Arg) and value.text != text:
+                    self.arith_text(value.text, depth + 1)
+
+
+def _element(value: tuple[Arg, ...], subscript: Word | None) -> Value:
+    index = subscript.literal() if subscript is not None else "0"
+    if index in ("@", "*"):
+        return value
+    if index is not None and index.lstrip("-").isdigit():
+        try:
+            return value[int(index)]
+        except IndexError:
+            return Arg("")
+    return Arg(UNKNOWN, frozenset().union(*(item.tags for item in value)))
+
+
+def _edited(op: str, value: Arg, argument: Arg, state: State) -> Arg:
+    """Apply substring, case and pattern operators where the result is certain."""
+    if not value.known or not argument.known:
+        return Arg(UNKNOWN, value.tags | argument.tags)
+    if not state.vars and not value.text:
+        return Arg("")
+    text, pattern = value.text, argument.text
+    if op in ("^^", ",,") and not pattern:
+        return value.with_text(text.upper() if op == "^^" else text.lower())
+    if op in ("^", ",") and not pattern:
+        return value.with_text((text[:1].upper() if op == "^" else text[:1].lower()) + text[1:])
+    if op == ":":
+        return _substring(value, pattern)
+    if re.search(r"[*?\[\\(]", pattern):
+        return Arg(UNKNOWN, value.tags)
+    if op in ("#", "##"):
+        return value.with_text(text.removeprefix(pattern))
+    if op in ("%", "%%"):
+        return value.with_text(text.removesuffix(pattern))
+    if op in ("/", "//"):
+        old, _, new = pattern.partition("/")
+        return value.with_text(text.replace(old, new, -1 if op == "//" else 1) if old else text)
+    return Arg(UNKNOWN, value.tags)
+
+
+def _substring(value: Arg, spec: str) -> Arg:
+    found = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?", spec)
+    if not found:
+        return Arg(UNKNOWN, value.tags)
+    start = int(found.group(1))
+    length = found.group(2)
+    tail = value.text[start:] if start >= 0 or -start <= len(value.text) else ""
+    if length is None:
+        return value.with_text(tail)
+    return value.with_text(tail[: int(length)])
+
+
+def _sum_of_products(text: str) -> int:
+    tokens = re.findall(r"\d+|[+*-]", text)
+    total, sign, product, expect = 0, 1, None, True
+    for token in tokens:
+        if token.isdigit():
+            if not expect:
+                raise ValueError(text)
+            product = int(token) if product is None else product * int(token)
+            expect = False
+        elif token == "*":
+            expect = True
+        else:
+            if product is not None:
+                total += sign * product
+            sign, product, expect = (1 if token == "+" else -1), None, True
+    if product is None or expect:
+        raise ValueError(text)
+    return total + sign * product
+
+
+def _all_quoted(word: Word) -> Iterator[Part]:
+    import attrs
+
+    for part in word.parts:
+        yield part if isinstance(part, (ProcessSub, ArrayLit)) or (isinstance(part, Param) and part.quoted) else attrs.evolve(part, quoted=True)
+
+
+def names_used(words: Iterable[Word]) -> set[str]:
+    """Return the variables ``words`` refer to outside substitutions."""
+    names: set[str] = set()
+    for word in words:
+        for part in word.parts:
+            if isinstance(part, Param):
+                names.add(part.name)
+                names |= names_used([w for w in (part.word, part.subscript) if w is not None])
+            elif isinstance(part, ArrayLit):
+                names |= names_used(part.items)
+            elif isinstance(part, Arith):
+                names |= names_used([part.word])
+    return names

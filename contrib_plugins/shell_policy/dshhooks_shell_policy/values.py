@@ -1,0 +1,82 @@
+"""What the policy knows about text: arguments, outputs and findings."""
+
+from __future__ import annotations
+
+import enum
+from typing import Union
+
+import attrs
+
+#: Stands in a text for a piece that cannot be resolved statically. Private use: input that contains it asks.
+UNKNOWN = "\ue000"
+NO_TAGS: frozenset[str] = frozenset()
+
+
+@attrs.frozen
+class Arg:
+    """One expanded word.
+
+    Attributes:
+        text: the characters, with ``UNKNOWN`` for what could not be resolved.
+        tags: where unresolved pieces come from (``sub``, ``net``, ``env:NAME``, ``num``, ``stdin``, ``mktemp`` ...).
+        glob: unquoted pattern characters are in it, bash would match file names.
+        split: an unquoted unresolved piece is in it, it may become several words or none.
+    """
+
+    text: str
+    tags: frozenset[str] = NO_TAGS
+    glob: bool = False
+    split: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether every character is resolved."""
+        return UNKNOWN not in self.text
+
+    def with_text(self, text: str) -> Arg:
+        """Return this argument with other characters and the same provenance."""
+        return attrs.evolve(self, text=text)
+
+
+#: A shell variable's value: a scalar or an array.
+Value = Union[Arg, tuple[Arg, ...]]
+
+
+@attrs.frozen
+class Out:
+    """What a command prints: the exact text when it is known, and where it comes from."""
+
+    text: str | None = None
+    tags: frozenset[str] = NO_TAGS
+
+    def tagged(self, *tags: str) -> Out:
+        """Return this output with more provenance."""
+        return Out(self.text, self.tags | frozenset(tags))
+
+    def derived(self, *tags: str) -> Out:
+        """Return the output of a filter over this one: the text is no longer known."""
+        return Out(None, self.tags | frozenset(tags))
+
+
+NOTHING = Out("")
+ANYTHING = Out(None)
+
+
+class Severity(enum.IntEnum):
+    """How bad a finding is; the worst one decides."""
+
+    ASK = 1
+    DENY = 2
+
+
+@attrs.frozen
+class Finding:
+    """One reason not to run the command without asking."""
+
+    severity: Severity
+    reason: str
+
+
+def unknown(*tags: str, split: bool = False) -> Arg:
+    """Build an argument nothing is known about."""
+    return Arg(UNKNOWN, frozenset(tags), split=split)

@@ -1,0 +1,251 @@
+"""How a chain runs: wrappers around implementations around the body, all in the caller's task.
+
+Written flat, because every tool call comes through here several times. ``args`` is always the full tuple of the
+hookspec's arguments; ``default`` stands when everybody abstains; ``body`` is what a wrap hook surrounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from inspect import isawaitable
+from typing import Any, NoReturn
+
+from dshhooks.engine.faults import add_note
+from dshhooks.engine.plan import Implementation, Plan
+from hookspecs.decisions import Allow, Ask, Deny
+from hookspecs.errors import HookUsageError, InvalidDecisionError
+
+__all__ = ["CallNext", "around", "collect", "first", "run_now", "strictest"]
+
+Args = tuple[Any, ...]
+Body = Callable[[], Awaitable[Any]]
+
+
+async def first(plan: Plan, args: Args, default: Any = None, body: Body | None = None) -> Any:
+    """Ask each implementation in order and return the first answer that is not ``None``; else the body's, else default."""
+    for impl in plan.implementations:
+        try:
+            answer = impl.fn(*args)
+            # A plain function may hand back an awaitable too, so the answer decides and not the function's kind.
+            if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
+                answer = await answer
+        except BaseException as exc:
+            _blame(exc, impl)
+        if answer is not None:
+            return _checked(plan, impl, answer)
+    if body is not None:
+        return await body()
+    return default
+
+
+async def strictest(plan: Plan, args: Args, default: Any = None, _body: Body | None = None) -> Any:
+    """Ask everybody until one denies: a ``Deny`` beats an ``Ask`` beats an ``Allow`` (decisions.md 3.4)."""
+    asked = allowed = None
+    for impl in plan.implementations:
+        try:
+            answer = impl.fn(*args)
+            if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
+                answer = await answer
+        except BaseException as exc:
+            _blame(exc, impl)
+        if answer is None:
+            continue
+        _checked(plan, impl, answer)
+        if isinstance(answer, Deny):
+            return answer
+        if isinstance(answer, Ask):
+            asked = asked or answer
+        elif isinstance(answer, Allow):
+            allowed = allowed or answer
+    return asked or allowed or default
+
+
+async def collect(plan: Plan, args: Args, _default: Any = None, _body: Body | None = None) -> list[Any]:
+    """Call every implementation in order and return the answers that are not ``None``; an exception stops it."""
+    answers = []
+    for impl in plan.implementations:
+        try:
+            answer = impl.fn(*args)
+            if answer is not None and isawaitable(answer):
+                answer = await answer
+        except BaseException as exc:
+            _blame(exc, impl)
+        if answer is not None:
+            answers.append(_checked(plan, impl, answer))
+    return answers
+
+
+async def around(plan: Plan, args: Args, default: Any = None, body: Body | None = None, index: int = 0) -> Any:
+    """Run the wrappers from ``index`` inwards, then the implementations and the body."""
+    impl = plan.wrappers[index]
+    if not impl.is_async:
+        return await _around_generators(plan, args, default, body, index)
+    call_next = CallNext(plan, args, default, body, index + 1)
+    try:
+        result = await impl.fn(*args, call_next=call_next)
+    except BaseException as exc:
+        passing = exc is call_next.raised
+        call_next.close()
+        if passing:
+            raise
+        _blame(exc, impl)
+    if call_next.close():
+        raise _misuse(impl, "returned while its call_next() was still running; await it to the end")
+    if type(result) in plan.accepted:
+        return result
+    return _checked(plan, impl, result, none=default is None and body is None)
+
+
+async def _around_generators(plan: Plan, args: Args, default: Any, body: Body | None, index: int) -> Any:
+    """Run a stretch of generator wrappers: all set up, then what is inside them, then all torn down in reverse."""
+    wrappers = plan.wrappers
+    count = len(wrappers)
+    opened: list[tuple[Implementation, Generator[None, Any, Any]]] = []
+    failure: BaseException | None = None
+    result: Any = None
+    try:
+        while index < count and not wrappers[index].is_async:
+            opened.append(_open(wrappers[index], args))
+            index += 1
+        if index < count:
+            result = await around(plan, args, default, body, index)
+        else:
+            result = await plan.inner(plan, args, default, body)
+    except BaseException as exc:  # noqa: BLE001 - every wrapper must be torn down; re-raised below
+        failure = exc
+    none = default is None and body is None
+    while opened:
+        impl, generator = opened.pop()
+        try:
+            if failure is not None:
+                generator.throw(failure)
+            else:
+                generator.send(result)
+            generator.close()
+            failure = _misuse(impl, "yielded twice; a wrapper has exactly one `yield`")
+        except StopIteration as stop:
+            failure, result = None, stop.value
+            if type(result) not in plan.accepted:
+                try:
+                    _checked(plan, impl, result, none=none)
+                except InvalidDecisionError as exc:
+                    failure = exc
+        except BaseException as exc:  # noqa: BLE001 - it becomes what the outer wrappers see
+            if exc is not failure:
+                add_note(exc, impl.hook, impl.plugin)
+            failure = exc
+    if failure is None:
+        return result
+    try:
+        raise failure
+    finally:
+        del failure  # the traceback holds this frame: without this every failure is a reference cycle
+
+
+def _open(impl: Implementation, args: Args) -> tuple[Implementation, Generator[None, Any, Any]]:
+    try:
+        generator = impl.fn(*args)
+        next(generator)
+    except StopIteration:
+        raise _misuse(impl, "did not yield; a wrapper has exactly one `yield`") from None
+    except BaseException as exc:
+        _blame(exc, impl)
+    return impl, generator
+
+
+class CallNext:
+    """The rest of the chain, as an async wrapper sees it. Position-bound: each call runs all of it again.
+
+    ``await call_next()`` returns what the rest answers. One call at a time, only while the wrapper runs. Keyword
+    arguments replace hook arguments the hookspec declares changeable (decisions.md 7.3).
+    """
+
+    __slots__ = ("_args", "_body", "_closed", "_default", "_index", "_plan", "_running", "raised")
+
+    def __init__(self, plan: Plan, args: Args, default: Any, body: Body | None, index: int) -> None:
+        self._plan, self._args, self._default, self._body, self._index = plan, args, default, body, index
+        self._running = self._closed = False
+        self.raised: BaseException | None = None
+
+    async def __call__(self, **changes: Any) -> Any:
+        if self._running or self._closed:
+            raise self._misused()
+        plan = self._plan
+        args = self._changed(changes) if changes else self._args
+        self._running = True
+        try:
+            if self._index < len(plan.wrappers):
+                return await around(plan, args, self._default, self._body, self._index)
+            if plan.implementations or self._body is None:
+                return await plan.inner(plan, args, self._default, self._body)
+            return await self._body()
+        except BaseException as exc:
+            self.raised = exc
+            raise
+        finally:
+            self._running = False
+
+    def close(self) -> bool:
+        """Forbid further calls; return whether one is still running."""
+        self._closed = True
+        self.raised = None  # breaks the cycle exception -> traceback -> frame -> self -> exception
+        return self._running
+
+    def _misused(self) -> HookUsageError:
+        impl = self._plan.wrappers[self._index - 1]
+        if self._closed:
+            return _misuse(impl, "called call_next() after it had returned")
+        return _misuse(impl, "called call_next() twice at once; await one call before the next")
+
+    def _changed(self, changes: dict[str, Any]) -> Args:
+        plan = self._plan
+        allowed = plan.meta.changeable
+        for name in changes:
+            if name not in allowed:
+                what = f"only {', '.join(allowed)}" if allowed else "nothing"
+                raise _misuse(plan.wrappers[self._index - 1], f"passed {name}= to call_next(); {what} can be changed here")
+        return tuple(changes.get(name, value) for name, value in zip(plan.args, self._args, strict=True))
+
+
+def run_now(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
+    """Run a chain of a synchronous hook to its end without an event loop.
+
+    Raises:
+        HookUsageError: An implementation handed back something that has to wait.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    coroutine.close()
+    raise HookUsageError(f"hook {hook!r} is called synchronously: its implementations cannot wait")
+
+
+def _checked(plan: Plan, impl: Implementation, answer: Any, *, none: bool = False) -> Any:
+    returns = plan.meta.returns
+    if not returns or isinstance(answer, returns) or (answer is None and none):
+        return answer
+    if isawaitable(answer) and hasattr(answer, "close"):
+        answer.close()  # or Python would warn about a coroutine nobody awaited
+    wanted = ", ".join(kind.__name__ for kind in returns)
+    raise InvalidDecisionError(
+        f"plugin {impl.plugin!r} answered hook {impl.hook!r} with {_shown(answer)}; expected one of: {wanted}"
+    )
+
+
+def _shown(answer: Any) -> str:
+    return "None" if answer is None else f"an object of type {type(answer).__name__}"
+
+
+def _misuse(impl: Implementation, what: str) -> HookUsageError:
+    return HookUsageError(f"plugin {impl.plugin!r}, hook {impl.hook!r}: the wrapper {what}")
+
+
+def _blame(exc: BaseException, impl: Implementation) -> NoReturn:
+    """Note who raised, and raise on. A bare StopIteration cannot leave a coroutine, so it becomes the cause."""
+    if isinstance(exc, (StopIteration, StopAsyncIteration)):
+        error = RuntimeError(f"plugin {impl.plugin!r}, hook {impl.hook!r}: {type(exc).__name__} was raised")
+        add_note(error, impl.hook, impl.plugin)
+        raise error from exc
+    add_note(exc, impl.hook, impl.plugin)
+    raise exc

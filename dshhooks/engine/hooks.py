@@ -1,0 +1,304 @@
+"""The registry of plugins and the one place dispatches start from.
+
+pluggy keeps the plugins, validates their signatures and orders them; the chains that run come from compiled plans.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pluggy
+from attrs import define
+
+from dshhooks.engine.chain import around, collect, first, run_now, strictest
+from dshhooks.engine.observe import observe
+from dshhooks.engine.plan import ChainLink, Plan, async_form, compile_plan
+from dshhooks.engine.shadow import shadowed
+from dshhooks.engine.trace import Trace, collecting, instrument
+from hookspecs import hookspec_classes
+from hookspecs.errors import HookUsageError, PluginError
+from hookspecs.markers import META, PROJECT, Authority, HookMeta
+
+__all__ = ["Hooks", "Registration"]
+
+
+class Registration:
+    """Something that was registered and can be taken back, once. Also a context manager."""
+
+    __slots__ = ("_undo",)
+
+    def __init__(self, undo: Callable[[], None]) -> None:
+        self._undo: Callable[[], None] | None = undo
+
+    def dispose(self) -> None:
+        """Take it back; calling it again does nothing."""
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            undo()
+
+    def __enter__(self) -> Registration:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.dispose()
+
+
+@define
+class _Spec:
+    meta: HookMeta
+    args: tuple[str, ...]
+
+
+class Hooks:
+    """Plugins in, dispatches out.
+
+    A plugin registered later stands outside earlier ones (pluggy's rule). One registered for an agent takes part only
+    in dispatches about that agent.
+    """
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._specs: dict[str, _Spec] = {}
+        for spec_class in hookspec_classes():
+            self._add_specs(spec_class)
+        self._shadowed: set[str] = set()
+        self._scopes: dict[str, Any] = {}
+        self._scoped_agents: dict[int, int] = {}
+        self._plans: dict[Any, Plan] = {}
+        self._tracing = 0
+        self.policy_combination = "strictest"
+
+    def _add_specs(self, spec_class: type) -> None:
+        self._manager.add_hookspecs(spec_class)
+        for name, function in vars(spec_class).items():
+            meta = getattr(function, META, None)
+            if meta is not None:
+                parameters = list(inspect.signature(function).parameters)[1:]
+                self._specs[name] = _Spec(meta, tuple(parameters))
+
+    # -- registering -----------------------------------------------------------------------------------------------
+
+    def register(
+        self, plugin: object, name: str | None = None, *, agent: object = None, shadow: bool = False
+    ) -> Registration:
+        """Add a plugin; it goes outermost.
+
+        Args:
+            plugin: Any object with hookimpls; a class is called without arguments.
+            name: Its name everywhere; by default the object's own, or its class's.
+            agent: Take part only in dispatches about this agent.
+            shadow: Answer, be recorded, and not be obeyed.
+
+        Raises:
+            PluginError: The name or object is registered already, a hook does not exist (with a suggestion), or a
+                function does not fit its hookspec.
+        """
+        if isinstance(plugin, type):
+            plugin = _instantiate(plugin)
+        name = self._free_name(plugin, name)
+        self._refuse_unknown_hooks(plugin, name)
+        try:
+            self._manager.register(plugin, name)
+        except (ValueError, pluggy.PluginValidationError) as exc:
+            raise PluginError(f"plugin {name!r} was not registered: {exc}") from exc
+        self._scope(name, agent)
+        if shadow:
+            self._shadowed.add(name)
+        self._plans = {}
+        return Registration(lambda: self._unregister(name, plugin))
+
+    def _free_name(self, plugin: object, name: str | None) -> str:
+        if name is not None:
+            if not isinstance(name, str) or not name:
+                raise PluginError(f"a plugin's name must be a non-empty str, not {name!r}")
+            return name
+        base = _own_name(plugin)
+        name, number = base, 2
+        while self._manager.has_plugin(name):
+            name, number = f"{base}-{number}", number + 1
+        return name
+
+    def _scope(self, name: str, agent: object) -> None:
+        if agent is not None:
+            self._scopes[name] = agent
+            self._scoped_agents[id(agent)] = self._scoped_agents.get(id(agent), 0) + 1
+
+    def _unregister(self, name: str, plugin: object) -> None:
+        if self._manager.get_plugin(name) is not plugin:
+            return
+        self._manager.unregister(plugin, name)
+        self._shadowed.discard(name)
+        agent = self._scopes.pop(name, None)
+        if agent is not None:
+            self._scoped_agents[id(agent)] -= 1
+            if not self._scoped_agents[id(agent)]:
+                del self._scoped_agents[id(agent)]
+        self._plans = {}
+
+    def _refuse_unknown_hooks(self, plugin: object, name: str) -> None:
+        for attribute in dir(plugin):
+            options = self._manager.parse_hookimpl_opts(plugin, attribute)
+            if options is None:
+                continue
+            hook = options.get("specname") or attribute
+            spec = self._specs.get(hook)
+            if spec is not None:
+                _refuse_misfit(name, hook, spec.meta, getattr(plugin, attribute), bool(options.get("wrapper")))
+            elif not options.get("optionalhook"):
+                raise PluginError(f"plugin {name!r} implements unknown hook {hook!r}{self._suggest(hook)}")
+
+    def _suggest(self, hook: str) -> str:
+        close = difflib.get_close_matches(hook, self._specs, 1)
+        return f"; did you mean {close[0]!r}?" if close else "; `dshhooks hooks` lists them"
+
+    # -- looking ---------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all hooks."""
+        return tuple(self._specs)
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The names of the registered plugins, outermost first."""
+        return tuple(name for name, _ in reversed(self._manager.list_name_plugin()))
+
+    def plugin(self, name: str) -> object | None:
+        """Return the plugin object registered under ``name``, or ``None``."""
+        return self._manager.get_plugin(name)
+
+    def hooks_of(self, plugin: str) -> tuple[str, ...]:
+        """Return the names of the hooks a registered plugin implements, sorted."""
+        callers = self._manager.get_hookcallers(self._manager.get_plugin(plugin)) or ()
+        return tuple(sorted(caller.name for caller in callers))
+
+    def chain(self, hook: str, agent: object = None) -> list[ChainLink]:
+        """Return the effective chain of a hook, outermost first.
+
+        Raises:
+            HookUsageError: There is no such hook.
+        """
+        return self.plan(hook, agent).links()
+
+    # -- calling ---------------------------------------------------------------------------------------------------
+
+    def plan(self, hook: str, agent: object = None) -> Plan:
+        """Return the compiled chain of a hook for dispatches about ``agent``."""
+        key = (hook, id(agent)) if agent is not None and id(agent) in self._scoped_agents else hook
+        plan = self._plans.get(key)
+        return plan if plan is not None else self._compile(hook, agent, key)
+
+    def _compile(self, hook: str, agent: object, key: Any) -> Plan:
+        spec = self._specs.get(hook)
+        if spec is None:
+            raise HookUsageError(f"there is no hook {hook!r}{self._suggest(hook)}")
+        plans = self._plans  # the dict of now: a registration meanwhile replaces it, and this plan with it
+        plan = compile_plan(
+            getattr(self._manager.hook, hook),
+            spec.meta,
+            spec.args,
+            visible=lambda plugin: self._scopes.get(plugin, agent) is agent,
+            shadowed=self._shadowed,
+            instrument=instrument if self._tracing else None,
+        )
+        plan.inner = self._inner(spec.meta)
+        plan.run = shadowed if plan.shadows else around if plan.wrappers else plan.inner
+        plans[key] = plan
+        return plan
+
+    def _inner(self, meta: HookMeta) -> Callable[..., Any]:
+        if not meta.firstresult:
+            return collect
+        return strictest if meta.combine == "strictest" and self.policy_combination == "strictest" else first
+
+    async def call(self, hook: str, /, **arguments: Any) -> Any:
+        """Dispatch a hook: order, firstresult and policy combination, but no defaults and no normalization.
+
+        Returns:
+            The answer or ``None`` for decide, refuse and wrap hooks; the list of answers for contribute and checkpoint
+            hooks; ``None`` for observers.
+
+        Raises:
+            HookUsageError: An unknown hook, or arguments that are not the hookspec's.
+            InvalidDecisionError: An answer that is no decision of this hook.
+            Exception: Whatever an implementation raised, with a note naming hook and plugin.
+        """
+        plan = self.plan(hook, _about(arguments))
+        args = _ordered(plan, arguments)
+        if plan.meta.authority is Authority.OBSERVE:
+            return await observe(plan, args)
+        return await plan.run(plan, args)
+
+    def call_now(self, hook: str, /, **arguments: Any) -> Any:
+        """Dispatch a synchronous hook from code that cannot await. Otherwise like :meth:`call`."""
+        return run_now(self.call(hook, **arguments), hook)
+
+    @property
+    def tracing(self) -> bool:
+        """Whether anybody is collecting a trace."""
+        return self._tracing > 0
+
+    @contextmanager
+    def trace(self) -> Iterator[Trace]:
+        """Collect a record of every implementation called in this context, until the block ends."""
+        self._switch_tracing(+1)
+        try:
+            with collecting(Trace()) as trace:
+                yield trace
+        finally:
+            self._switch_tracing(-1)
+
+    def _switch_tracing(self, step: int) -> None:
+        before, self._tracing = self._tracing, self._tracing + step
+        if not before or not self._tracing:
+            self._plans = {}
+
+    def set_policy_combination(self, value: str) -> None:
+        """Set how answers of ``tools_pre_execute`` combine: ``"strictest"`` or ``"first"``."""
+        self.policy_combination = value
+        self._plans = {}
+
+
+def _instantiate(plugin: type) -> object:
+    try:
+        return plugin()
+    except Exception as exc:
+        raise PluginError(f"plugin class {plugin.__name__} could not be called: {exc}") from exc
+
+
+def _own_name(plugin: object) -> str:
+    for attribute in ("name", "__name__"):
+        value = inspect.getattr_static(plugin, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(plugin).__name__
+
+
+def _refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrapper: bool) -> None:
+    where = f"plugin {plugin!r}, hook {hook!r}"
+    if meta.synchronous and (async_form(function) or inspect.iscoroutinefunction(function)):
+        raise PluginError(f"{where}: this hook is called synchronously; use a plain `def`")
+    if wrapper and not meta.wrappable:
+        raise PluginError(f"{where}: a {meta.authority.value} hook takes no wrappers; nobody may stand in front of it")
+
+
+def _about(arguments: dict[str, Any]) -> object:
+    if "agent" in arguments:
+        return arguments["agent"]
+    subject = arguments.get("execution") or arguments.get("request")
+    return getattr(subject, "agent", None)
+
+
+def _ordered(plan: Plan, arguments: dict[str, Any]) -> tuple[Any, ...]:
+    try:
+        args = tuple(arguments[name] for name in plan.args)
+    except KeyError as exc:
+        raise HookUsageError(f"hook {plan.hook!r} needs the argument {exc.args[0]!r}") from None
+    if len(args) != len(arguments):
+        extra = ", ".join(sorted(set(arguments) - set(plan.args)))
+        raise HookUsageError(f"hook {plan.hook!r} has no argument {extra}; it takes {', '.join(plan.args) or 'none'}")
+    return args

@@ -1,0 +1,43 @@
+"""Containment: how somebody is told without being able to change anything.
+
+The only place that swallows a fault, and it says so on the ``dshhooks.observe`` logger.
+"""
+
+from __future__ import annotations
+
+import logging
+from inspect import isawaitable
+from typing import Any
+
+from dshhooks.engine.faults import is_fault
+from dshhooks.engine.plan import Implementation, Plan
+from hookspecs.errors import error_chain
+
+__all__ = ["contained", "described", "observe"]
+
+log = logging.getLogger("dshhooks.observe")
+
+
+async def observe(plan: Plan, args: tuple[Any, ...]) -> None:
+    """Tell every implementation, one by one; each one's fault is logged and goes nowhere (spec/core.md 0.2)."""
+    for impl in plan.implementations:
+        await contained(impl, args)
+
+
+async def contained(impl: Implementation, args: tuple[Any, ...]) -> Any:
+    """Call one implementation; return its answer, or the exception it raised after logging it."""
+    try:
+        answer = impl.fn(*args)
+        if answer is not None and isawaitable(answer):
+            answer = await answer
+    except BaseException as exc:
+        if not is_fault(exc):
+            raise
+        log.warning("plugin %r failed in hook %r and was ignored: %s", impl.plugin, impl.hook, described(exc))
+        return exc
+    return answer
+
+
+def described(exc: BaseException) -> str:
+    """Return ``Type: message`` with causes, for a log line; never raises."""
+    return f"{type(exc).__name__}: {error_chain(exc)}"

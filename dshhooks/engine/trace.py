@@ -1,0 +1,171 @@
+"""A trace: one record for every implementation that ran, and for the phases between them.
+
+Tracing swaps in plans whose functions time themselves, so an untraced dispatch runs exactly the code it would run if
+this module did not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from inspect import isawaitable
+from time import perf_counter
+from typing import Any
+
+from attrs import define, field
+
+from dshhooks.engine.plan import Implementation
+from hookspecs.decisions import Ask, Block, BlockPrompt, Deny
+from hookspecs.errors import error_message
+
+__all__ = ["Trace", "TraceRecord", "current_trace", "instrument", "note_shadow", "outcome_of", "phase"]
+
+
+@define
+class TraceRecord:
+    """What one implementation, or one phase of the pipeline, did.
+
+    Args:
+        hook: The hook's name, or the phase's.
+        plugin: The plugin's name; empty for a phase.
+        kind: ``wrapper``, ``async-wrapper``, ``implementation``, ``shadow``, ``guard`` or ``phase``.
+        depth: How many records it is nested in.
+        seconds: Wall time, everything inside included.
+        outcome: In a word: ``abstain``, ``allow``, ``deny``, ``ok``, ``failure``, ``raised``, …
+        detail: The reason, message or exception.
+    """
+
+    hook: str
+    plugin: str
+    kind: str
+    depth: int
+    seconds: float = 0.0
+    outcome: str = "running"
+    detail: str = ""
+
+
+@define
+class Trace:
+    """Collects records in the order they began."""
+
+    records: list[TraceRecord] = field(factory=list)
+
+
+_current: ContextVar[tuple[Trace, int] | None] = ContextVar("dshhooks_trace", default=None)
+
+
+def current_trace() -> Trace | None:
+    """Return the trace that is collecting in this context, or ``None``."""
+    held = _current.get()
+    return held[0] if held else None
+
+
+@contextmanager
+def collecting(trace: Trace) -> Iterator[Trace]:
+    """Collect into ``trace`` in this context and the tasks it starts."""
+    token = _current.set((trace, 0))
+    try:
+        yield trace
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def phase(hook: str, plugin: str = "", kind: str = "phase") -> Iterator[TraceRecord | None]:
+    """Record what happens inside; yields ``None`` when nobody is collecting."""
+    held = _current.get()
+    if held is None:
+        yield None
+        return
+    trace, depth = held
+    record = TraceRecord(hook, plugin, kind, depth)
+    trace.records.append(record)
+    token = _current.set((trace, depth + 1))
+    started = perf_counter()
+    try:
+        yield record
+    except BaseException as exc:
+        record.outcome, record.detail = outcome_of(exc)
+        raise
+    finally:
+        record.seconds = perf_counter() - started
+        # A generator wrapper that is closed late runs in another context; there is nothing to restore there.
+        try:
+            _current.reset(token)
+        except ValueError:
+            pass
+
+
+def note_shadow(impl: Implementation) -> Any:
+    """Record a shadowed implementation."""
+    return phase(impl.hook, impl.plugin, "shadow")
+
+
+def outcome_of(answer: Any) -> tuple[str, str]:
+    """Put an answer into a word and a detail, for people."""
+    if answer is None:
+        return "abstain", ""
+    if isinstance(answer, BaseException):
+        return "raised", f"{type(answer).__name__}: {error_message(answer)}"
+    if isinstance(answer, (Deny, Ask, BlockPrompt)):
+        return type(answer).__name__.lower().removesuffix("prompt"), answer.reason or ""
+    if isinstance(answer, Block):
+        from hookspecs.values import content_text
+
+        return "block", content_text(answer.feedback)
+    if getattr(answer, "is_error", None) is True:
+        info = answer.error.info
+        return "failure", f"{info.code}: {answer.error.message}" if info else answer.error.message
+    if getattr(answer, "is_error", None) is False:
+        return "ok", ""
+    return (answer, "") if isinstance(answer, str) else (type(answer).__name__.lower(), "")
+
+
+def instrument(impl: Implementation) -> Implementation:
+    """Return a copy of the implementation that records itself."""
+    wrap = {"wrapper": _generator, "async-wrapper": _async_wrapper}.get(impl.kind, _plain)
+    return Implementation(impl.hook, impl.plugin, impl.kind, wrap(impl))
+
+
+def _finish(record: TraceRecord | None, answer: Any) -> Any:
+    if record is not None:
+        record.outcome, record.detail = outcome_of(answer)
+    return answer
+
+
+def _plain(impl: Implementation) -> Callable[..., Any]:
+    def traced(*args: Any) -> Any:
+        with phase(impl.hook, impl.plugin, impl.kind) as record:
+            answer = impl.fn(*args)
+            if record is None or answer is None or not isawaitable(answer):
+                return _finish(record, answer)
+            return finish_later(answer, record)
+
+    async def finish_later(answer: Any, record: TraceRecord) -> Any:
+        started = perf_counter()
+        try:
+            return _finish(record, await answer)
+        except BaseException as exc:
+            record.outcome, record.detail = outcome_of(exc)
+            raise
+        finally:
+            record.seconds += perf_counter() - started
+
+    return traced
+
+
+def _generator(impl: Implementation) -> Callable[..., Any]:
+    def traced(*args: Any) -> Generator[None, Any, Any]:
+        with phase(impl.hook, impl.plugin, impl.kind) as record:
+            return _finish(record, (yield from impl.fn(*args)))
+
+    return traced
+
+
+def _async_wrapper(impl: Implementation) -> Callable[..., Any]:
+    async def traced(*args: Any, call_next: Any) -> Any:
+        with phase(impl.hook, impl.plugin, impl.kind) as record:
+            return _finish(record, await impl.fn(*args, call_next=call_next))
+
+    return traced

@@ -1,0 +1,131 @@
+"""Core dispatch: find the tool, run its body under the fused signal, make its value canonical (spec/core.md 3.4)."""
+
+from __future__ import annotations
+
+from inspect import isawaitable
+from typing import Any
+
+from anyio import to_thread
+
+from dshhooks.engine.faults import is_fault
+from dshhooks.tools.execution import AROUND, BODY, ToolRun
+from dshhooks.tools.layers import Entry, Layers
+from dshhooks.tools.outcome import aborted, failure_of, seal_content
+from dshhooks.tools.scope import tied_scope
+from hookspecs.errors import NotLosslessError, ToolNotFoundError, ToolOutputError, error_message
+from hookspecs.execution import ToolResult, ToolRunContext, ToolSuccess
+from hookspecs.json import MISSING, freeze
+from hookspecs.signal import NEVER, CancelSignal, fuse
+from hookspecs.values import as_content
+
+__all__ = ["canonicalize", "dispatch"]
+
+
+async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
+    """Run the body once and return its normalized result; never raises for a fault of the tool."""
+    execution = run.execution
+    outer = execution.signal
+    signal, untie = fuse(outer, run.caller_signal)
+    try:
+        if signal.aborted:
+            return _minted(run, aborted(invoked=False))
+        try:
+            entry = _entry(run, layers)
+            run.invoked = True
+            run.stage = BODY
+            run.show_signal(signal)
+            value = await _body(entry, execution, signal)
+            result: ToolResult = _canonical(run, entry, value)
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            return _minted(run, failure_of(exc, blame=False))
+        return result if not signal.aborted else _minted(run, aborted(invoked=True))
+    finally:
+        untie()
+        run.stage = AROUND
+        run.show_signal(outer)
+
+
+def canonicalize(run: ToolRun, layers: Layers, value: Any) -> ToolSuccess:
+    """Make a value somebody else supplied canonical, by the definition visible now.
+
+    Raises:
+        ToolNotFoundError: The tool is gone.
+        ToolOutputError: The value does not fit.
+    """
+    return _canonical(run, _entry(run, layers), value)
+
+
+def _entry(run: ToolRun, layers: Layers) -> Entry:
+    execution = run.execution
+    entry = layers.get(execution.name, execution.agent)
+    if entry is None:
+        raise ToolNotFoundError(f"there is no tool {execution.name!r}")
+    return entry
+
+
+async def _body(entry: Entry, execution: ToolRunContext, signal: CancelSignal) -> Any:
+    if signal is NEVER or entry.definition.cancellation == "signal":
+        return await _invoke(entry, execution)
+    value: Any = None
+    with tied_scope(signal) as scope:
+        value = await _invoke(entry, execution)
+    if scope.cancelled_caught:
+        return _Unwound
+    return value
+
+
+class _Unwound:
+    """What a body torn down by its signal leaves instead of a value."""
+
+
+async def _invoke(entry: Entry, execution: ToolRunContext) -> Any:
+    execute = entry.definition.execute
+    if entry.threaded:
+        value = await to_thread.run_sync(_threaded, execute, execution.arguments, execution)
+    else:
+        value = execute(execution.arguments, execution)
+    return await value if isawaitable(value) else value
+
+
+def _threaded(execute: Any, arguments: Any, execution: ToolRunContext) -> Any:
+    try:
+        return execute(arguments, execution)
+    except StopIteration as exc:
+        # A StopIteration cannot cross a future; async bodies get the same error from Python itself.
+        raise RuntimeError("the tool raised StopIteration") from exc
+
+
+def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:
+    """Freeze, validate and render a value; what goes wrong is ``INVALID_TOOL_OUTPUT``."""
+    if value is _Unwound:
+        return ToolSuccess(None)  # superseded by ABORTED: the signal is aborted by now
+    execution, output = run.execution, entry.definition.output
+    where = f"tool {execution.name!r}"
+    try:
+        value = freeze(value)
+    except NotLosslessError as exc:
+        raise ToolOutputError(f"{where} returned something that is {error_message(exc)}", (error_message(exc),)) from exc
+    violations = entry.validate_output(value)
+    if violations:
+        raise ToolOutputError(f"{where} returned a value outside its schema: {'; '.join(violations)}", violations)
+    try:
+        content = seal_content(as_content(output.render(execution.arguments, value)))
+        meta: Any = MISSING
+        if output.presentation_meta is not None and execution.parent is None:
+            meta = freeze(output.presentation_meta(execution.arguments, value))
+    except (Exception, SystemExit) as exc:
+        if isinstance(exc, ToolOutputError):
+            raise
+        what = f"{type(exc).__name__}: {error_message(exc)}"
+        raise ToolOutputError(f"{where}: rendering the value failed: {what}", (what,)) from exc
+    return _minted(run, ToolSuccess(value, content, meta))
+
+
+def _minted(run: ToolRun, result: Any) -> Any:
+    run.canonical = (*run.canonical, result)
+    run.clean = result
+    return result
+
+

@@ -1,0 +1,153 @@
+"""Normalization: whatever happened becomes a frozen, JSON-safe result. The only place that does it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from dshhooks.engine.faults import HookNote, origin
+from hookspecs.decisions import Block
+from hookspecs.errors import HarnessError, error_message
+from hookspecs.execution import ErrorInfo, ToolError, ToolFailure, ToolResult, ToolSuccess
+from hookspecs.json import MISSING, freeze
+from hookspecs.values import Content, HookContext, PluginSource, TextBlock, UserSource, content_text
+
+__all__ = ["aborted", "blocked", "denial", "failure_of", "materialize", "seal_content"]
+
+BEFORE: Final = ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH")
+ABORTED: Final = ErrorInfo("AbortError", "ABORTED")
+
+
+def failure_of(exc: BaseException, *, blame: bool = True) -> ToolFailure:
+    """Turn an exception into a failure.
+
+    Args:
+        exc: What was raised.
+        blame: Report a foreign exception of a plugin's hook as ``PLUGIN_FAILED`` (decisions.md 3.7). False for a tool
+            body, whose foreign exceptions have no code.
+    """
+    if isinstance(exc, HarnessError):
+        info = ErrorInfo(exc.name, _exact(exc.code))
+        return ToolFailure(ToolError(error_message(exc) or exc.name, info))
+    note = origin(exc) if blame else None
+    if note is None:
+        return ToolFailure(ToolError(_described(exc, named=False)))
+    return _plugin_failed(exc, note)
+
+
+def _plugin_failed(exc: BaseException, note: HookNote) -> ToolFailure:
+    message = f"plugin {note.plugin!r} failed in hook {note.hook!r}: {_described(exc, named=True)}"
+    return ToolFailure(ToolError(message, ErrorInfo("PluginFailedError", "PLUGIN_FAILED")))
+
+
+def _described(exc: BaseException, *, named: bool) -> str:
+    name, text = type(exc).__name__, error_message(exc)
+    if not text:
+        return name
+    return f"{name}: {text}" if named or isinstance(exc, SystemExit) else text
+
+
+def _exact(text: Any) -> str:
+    return text if type(text) is str else str.__str__(text) if isinstance(text, str) else f"{text}"
+
+
+def denial(reason: str) -> ToolFailure:
+    """Turn a policy's or guard's reason into a failure without info (spec/core.md 3.3)."""
+    return ToolFailure(ToolError(_exact(reason)))
+
+
+def aborted(*, invoked: bool, contexts: tuple[HookContext, ...] = ()) -> ToolFailure:
+    """The failure of a cancelled call: ``ABORTED`` once the body was invoked, else ``ABORTED_BEFORE_DISPATCH``."""
+    if invoked:
+        return ToolFailure(ToolError("the call was cancelled while it ran", ABORTED), contexts=contexts)
+    return ToolFailure(ToolError("the call was cancelled before it began", BEFORE), contexts=contexts)
+
+
+def blocked(decision: Block) -> ToolFailure:
+    """Turn a post-execute block into a failure: its feedback and its contexts, nothing else (spec/core.md 3.6)."""
+    message = _exact(content_text(decision.feedback)) or "the result was blocked"
+    return ToolFailure(ToolError(message), decision.feedback, contexts=decision.contexts)
+
+
+def materialize(result: ToolResult) -> ToolResult:
+    """Return the result with every part frozen and checked; the same object when nothing had to change.
+
+    Raises:
+        NotLosslessError: A part is not lossless JSON.
+    """
+    changes: dict[str, Any] = {}
+    for name, sealed in (
+        ("content", seal_content(result.content)),
+        ("meta", _seal_meta(result.meta)),
+        ("contexts", _seal_contexts(result.contexts)),
+    ):
+        if sealed is not getattr(result, name):
+            changes[name] = sealed
+    if isinstance(result, ToolFailure):
+        error = _seal_error(result.error)
+        if error is not result.error:
+            changes["error"] = error
+    return attrs.evolve(result, **changes) if changes else result  # type: ignore[type-var]
+
+
+def seal_content(content: Content) -> Content:
+    """Return content whose every block is lossless; the same tuple when all of them were.
+
+    Raises:
+        NotLosslessError: A block has a field that is not lossless JSON, or is no frozen attrs class.
+    """
+    for block in content:
+        if type(block) is not TextBlock or type(block.text) is not str:
+            return tuple(_seal_value(block) for block in content)
+    return content
+
+
+def _seal_value(value: Any) -> Any:
+    """Freeze a block or source field by field; nested blocks and contexts alike."""
+    kind = type(value)
+    if not attrs.has(kind):
+        return freeze(value)
+    changes = {}
+    for attribute in attrs.fields(kind):
+        before = getattr(value, attribute.name)
+        if isinstance(before, tuple):
+            after: Any = tuple(_seal_value(item) for item in before)
+        else:
+            after = before if before is MISSING else _seal_value(before)
+        if after is not before:
+            changes[attribute.alias] = after
+    return attrs.evolve(value, **changes) if changes else value
+
+
+def _seal_meta(meta: Any) -> Any:
+    return meta if meta is MISSING else freeze(meta)
+
+
+def _seal_contexts(contexts: tuple[HookContext, ...]) -> tuple[HookContext, ...]:
+    return tuple(map(_seal_context, contexts)) if contexts else contexts
+
+
+def _seal_context(context: HookContext) -> HookContext:
+    if type(context.source) in (PluginSource, UserSource) and context.meta is MISSING:
+        content = seal_content(context.content)
+        if content is context.content and type(getattr(context.source, "plugin", "")) is str:
+            return context
+    return _seal_value(context)  # type: ignore[no-any-return]
+
+
+def _seal_error(error: ToolError) -> ToolError:
+    if not isinstance(error, ToolError):
+        raise TypeError(f"a failure's error must be a ToolError, not {type(error).__name__}")
+    return _seal_value(error)  # type: ignore[no-any-return]
+
+
+def with_contexts(result: ToolResult, contexts: tuple[HookContext, ...]) -> ToolResult:
+    """Return the result with exactly these contexts."""
+    if result.contexts == contexts:
+        return result
+    if isinstance(result, ToolSuccess):
+        return ToolSuccess(
+            result.value, result.content, result.meta, contexts, concludes_turn=result.concludes_turn
+        )
+    return ToolFailure(result.error, result.content, result.meta, contexts)
