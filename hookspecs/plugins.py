@@ -10,7 +10,7 @@ from hookspecs.markers import Authority, hookspec
 class ContributeHooks:
     """What a plugin adds to a host while it opens."""
 
-    @hookspec("plugins/register-tools", Authority.CONTRIBUTE)
+    @hookspec("plugins/register-tools", Authority.CONTRIBUTE, synchronous=True)
     def register_tools(self, registry: Any) -> None:
         """Add tools, or guards over tools.
 
@@ -22,12 +22,12 @@ class ContributeHooks:
 
         Returns: nothing; answers are ignored.
 
-        Authority: contribute.
+        Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: may stand around the others.
+        Wrappers: are not entered; each plugin is asked by itself.
 
-        Failure: the start of the host fails with ``PLUGIN_FAILED`` (or the error's own code), for example because a
-            name is taken.
+        Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
+            what the plugin had added is taken back.
 
         Example::
 
@@ -36,7 +36,7 @@ class ContributeHooks:
                 registry.register(word_count)
         """
 
-    @hookspec("plugins/register-llm-adapters", Authority.CONTRIBUTE)
+    @hookspec("plugins/register-llm-adapters", Authority.CONTRIBUTE, synchronous=True)
     def register_llm_adapters(self, service: Any) -> None:
         """Add adapters for model providers.
 
@@ -47,12 +47,12 @@ class ContributeHooks:
 
         Returns: nothing; answers are ignored.
 
-        Authority: contribute.
+        Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: may stand around the others.
+        Wrappers: are not entered; each plugin is asked by itself.
 
-        Failure: the start of the host fails with ``PLUGIN_FAILED`` (or the error's own code, such as
-            ``DUPLICATE_ADAPTER``).
+        Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
+            what the plugin had added is taken back.
 
         Example::
 
@@ -61,7 +61,7 @@ class ContributeHooks:
                 service.register_adapter(["house-model"], self.adapter)
         """
 
-    @hookspec("plugins/register-variants", Authority.CONTRIBUTE)
+    @hookspec("plugins/register-variants", Authority.CONTRIBUTE, synchronous=True)
     def register_variants(self, variants: Any) -> None:
         """Add variants to the open unions: content blocks, message sources, session events and their kin.
 
@@ -73,12 +73,13 @@ class ContributeHooks:
 
         Returns: nothing; answers are ignored.
 
-        Authority: contribute.
+        Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: may stand around the others.
+        Wrappers: are not entered; each plugin is asked by itself.
 
-        Failure: the start of the host fails with ``PLUGIN_FAILED`` (or the error's own code), for example because a tag
-            is taken. Without the plugin its variants are kept as unknown ones and written back unchanged.
+        Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
+            what the plugin had added is taken back. Without the plugin its variants are read as unknown ones and
+            written back unchanged.
 
         Example::
 
@@ -87,7 +88,7 @@ class ContributeHooks:
                 variants.register(ImageBlock)
         """
 
-    @hookspec("plugins/register-bridge-handlers", Authority.CONTRIBUTE)
+    @hookspec("plugins/register-bridge-handlers", Authority.CONTRIBUTE, synchronous=True)
     def register_bridge_handlers(self, handlers: Any) -> None:
         """Add kinds of handlers that configured external hooks may name.
 
@@ -98,12 +99,12 @@ class ContributeHooks:
 
         Returns: nothing; answers are ignored.
 
-        Authority: contribute.
+        Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: may stand around the others.
+        Wrappers: are not entered; each plugin is asked by itself.
 
-        Failure: the start of the host fails with ``PLUGIN_FAILED`` (or the error's own code), for example because a
-            kind is taken.
+        Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
+            what the plugin had added is taken back.
 
         Example::
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from inspect import isawaitable
-from typing import Any, NoReturn
+from typing import Any
 
-from dshhooks.engine.faults import add_note
+from dshhooks.engine.faults import add_note, blame, discard
 from dshhooks.engine.plan import Implementation, Plan
 from hookspecs.decisions import Allow, Ask, Deny
 from hookspecs.errors import HookUsageError, InvalidDecisionError
@@ -30,7 +30,7 @@ async def first(plan: Plan, args: Args, default: Any = None, body: Body | None =
             if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
-            _blame(exc, impl)
+            blame(exc, impl)
         if answer is not None:
             return _checked(plan, impl, answer)
     if body is not None:
@@ -47,7 +47,7 @@ async def strictest(plan: Plan, args: Args, default: Any = None, _body: Body | N
             if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
-            _blame(exc, impl)
+            blame(exc, impl)
         if answer is None:
             continue
         _checked(plan, impl, answer)
@@ -69,7 +69,7 @@ async def collect(plan: Plan, args: Args, _default: Any = None, _body: Body | No
             if answer is not None and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
-            _blame(exc, impl)
+            blame(exc, impl)
         if answer is not None:
             answers.append(_checked(plan, impl, answer))
     return answers
@@ -88,7 +88,7 @@ async def around(plan: Plan, args: Args, default: Any = None, body: Body | None 
         call_next.close()
         if passing:
             raise
-        _blame(exc, impl)
+        blame(exc, impl)
     if call_next.close():
         raise _misuse(impl, "returned while its call_next() was still running; await it to the end")
     if type(result) in plan.accepted:
@@ -128,7 +128,7 @@ async def _around_generators(plan: Plan, args: Args, default: Any, body: Body | 
             if type(result) not in plan.accepted:
                 try:
                     _checked(plan, impl, result, none=none)
-                except InvalidDecisionError as exc:
+                except BaseException as exc:  # noqa: BLE001 - likewise
                     failure = exc
         except BaseException as exc:  # noqa: BLE001 - it becomes what the outer wrappers see
             if exc is not failure:
@@ -149,7 +149,7 @@ def _open(impl: Implementation, args: Args) -> tuple[Implementation, Generator[N
     except StopIteration:
         raise _misuse(impl, "did not yield; a wrapper has exactly one `yield`") from None
     except BaseException as exc:
-        _blame(exc, impl)
+        blame(exc, impl)
     return impl, generator
 
 
@@ -223,11 +223,11 @@ def run_now(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
 
 def _checked(plan: Plan, impl: Implementation, answer: Any, *, none: bool = False) -> Any:
     returns = plan.meta.returns
-    if not returns or isinstance(answer, returns) or (answer is None and none):
+    # Where anything goes, a coroutine still does not: only a wrapper that forgot to await hands one back.
+    if (isinstance(answer, returns) if returns else not isawaitable(answer)) or (answer is None and none):
         return answer
-    if isawaitable(answer) and hasattr(answer, "close"):
-        answer.close()  # or Python would warn about a coroutine nobody awaited
-    wanted = ", ".join(kind.__name__ for kind in returns)
+    discard(answer)
+    wanted = ", ".join(kind.__name__ for kind in returns) or "anything but an awaitable"
     raise InvalidDecisionError(
         f"plugin {impl.plugin!r} answered hook {impl.hook!r} with {_shown(answer)}; expected one of: {wanted}"
     )
@@ -239,13 +239,3 @@ def _shown(answer: Any) -> str:
 
 def _misuse(impl: Implementation, what: str) -> HookUsageError:
     return HookUsageError(f"plugin {impl.plugin!r}, hook {impl.hook!r}: the wrapper {what}")
-
-
-def _blame(exc: BaseException, impl: Implementation) -> NoReturn:
-    """Note who raised, and raise on. A bare StopIteration cannot leave a coroutine, so it becomes the cause."""
-    if isinstance(exc, (StopIteration, StopAsyncIteration)):
-        error = RuntimeError(f"plugin {impl.plugin!r}, hook {impl.hook!r}: {type(exc).__name__} was raised")
-        add_note(error, impl.hook, impl.plugin)
-        raise error from exc
-    add_note(exc, impl.hook, impl.plugin)
-    raise exc

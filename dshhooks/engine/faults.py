@@ -7,9 +7,13 @@ every boundary after cleanup (decisions.md 3.7). Each fault of a hook carries a 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, NoReturn
 
-__all__ = ["HookNote", "add_note", "is_fault", "origin"]
+if TYPE_CHECKING:
+    from dshhooks.engine.plan import Implementation
+
+__all__ = ["HookNote", "add_note", "blame", "discard", "is_fault", "origin"]
 
 
 class HookNote(str):
@@ -54,19 +58,43 @@ def add_note(exc: BaseException, hook: str, plugin: str) -> None:
     """Say on the exception where it was raised; once, however often the same object is raised."""
     if not isinstance(exc, (Exception, SystemExit, BaseExceptionGroup)):
         return
-    note = HookNote(hook, plugin)
-    if note not in getattr(exc, "__notes__", ()):
-        try:
-            BaseException.add_note(exc, note)
-        except Exception:  # noqa: BLE001, S110 - an exception class that refuses notes keeps its own text
-            pass
+    note, notes = HookNote(hook, plugin), _notes(exc)
+    if note in notes:
+        return
+    try:
+        BaseException.add_note(exc, note)
+    except Exception:  # noqa: BLE001 - a frozen exception refuses to be assigned to; its dict does not
+        object.__getattribute__(exc, "__dict__")["__notes__"] = [*notes, note]
+
+
+def _notes(exc: BaseException) -> list[Any]:
+    # Read past whatever the class put in the way of its own attributes.
+    notes = object.__getattribute__(exc, "__dict__").get("__notes__")
+    return notes if isinstance(notes, list) else []
 
 
 def origin(exc: BaseException) -> HookNote | None:
     """Return the note of the hook that raised the exception last, or ``None`` when no hook did."""
-    notes: Any = getattr(exc, "__notes__", ())
-    if isinstance(notes, list):
-        for note in reversed(notes):
-            if isinstance(note, HookNote):
-                return note
+    for note in reversed(_notes(exc)):
+        if isinstance(note, HookNote):
+            return note
     return None
+
+
+def blame(exc: BaseException, impl: Implementation) -> NoReturn:
+    """Note who raised, and raise on. A bare StopIteration cannot leave a coroutine, so it becomes the cause."""
+    if isinstance(exc, (StopIteration, StopAsyncIteration)):
+        error = RuntimeError(f"plugin {impl.plugin!r}, hook {impl.hook!r}: {type(exc).__name__} was raised")
+        add_note(error, impl.hook, impl.plugin)
+        raise error from exc
+    add_note(exc, impl.hook, impl.plugin)
+    raise exc
+
+
+def discard(answer: Any) -> None:
+    """Close an answer that is a coroutine nobody will await, or Python would warn about it. Never raises."""
+    try:
+        if isawaitable(answer) and hasattr(answer, "close"):
+            answer.close()
+    except (Exception, SystemExit):  # noqa: BLE001 - the answer is refused already; how it goes is its own business
+        pass

@@ -26,6 +26,10 @@ from hookspecs.markers import META, PROJECT, Authority, HookMeta
 __all__ = ["Hooks", "Registration"]
 
 
+# Told of a plugin's name when it arrives; returns what to do when it leaves.
+Arrival = Callable[[str], Callable[[], None]]
+
+
 class Registration:
     """Something that was registered and can be taken back, once. Also a context manager."""
 
@@ -68,6 +72,8 @@ class Hooks:
         self._shadowed: set[str] = set()
         self._scopes: dict[str, Any] = {}
         self._scoped_agents: dict[int, int] = {}
+        self._arrivals: list[Arrival] = []
+        self._departures: dict[str, list[Callable[[], None]]] = {}
         self._plans: dict[Any, Plan] = {}
         self._tracing = 0
         self.policy_combination = "strictest"
@@ -83,7 +89,13 @@ class Hooks:
     # -- registering -----------------------------------------------------------------------------------------------
 
     def register(
-        self, plugin: object, name: str | None = None, *, agent: object = None, shadow: bool = False
+        self,
+        plugin: object,
+        name: str | None = None,
+        *,
+        agent: object = None,
+        shadow: bool = False,
+        announce: bool = True,
     ) -> Registration:
         """Add a plugin; it goes outermost.
 
@@ -92,10 +104,11 @@ class Hooks:
             name: Its name everywhere; by default the object's own, or its class's.
             agent: Take part only in dispatches about this agent.
             shadow: Answer, be recorded, and not be obeyed.
+            announce: Let it contribute (tools, adapters) now; otherwise :meth:`announce` does so later.
 
         Raises:
-            PluginError: The name or object is registered already, a hook does not exist (with a suggestion), or a
-                function does not fit its hookspec.
+            PluginError: The name or object is registered already, a hook does not exist (with a suggestion), a
+                function does not fit its hookspec, or contributing failed. Nothing stays registered then.
         """
         if isinstance(plugin, type):
             plugin = _instantiate(plugin)
@@ -109,7 +122,42 @@ class Hooks:
         if shadow:
             self._shadowed.add(name)
         self._plans = {}
+        if announce:
+            try:
+                self.announce(name)
+            except BaseException:
+                self._unregister(name, plugin)
+                raise
         return Registration(lambda: self._unregister(name, plugin))
+
+    def announce(self, name: str) -> None:
+        """Let a registered plugin contribute; what it contributes goes when it goes.
+
+        Raises:
+            PluginError: Contributing failed; what it had contributed by then is taken back.
+        """
+        undos = self._departures.setdefault(name, [])
+        try:
+            for arrival in self._arrivals:
+                undos.append(arrival(name))
+        except BaseException:
+            self._depart(name)
+            raise
+
+    def on_arrival(self, arrival: Arrival) -> None:
+        """Call ``arrival(name)`` for every plugin registered so far and from now on; it returns what undoes it."""
+        self._arrivals.append(arrival)
+        for name in self.plugins:
+            self._departures.setdefault(name, []).append(arrival(name))
+
+    def close(self) -> None:
+        """Unregister every plugin, outermost first, so that what they contributed is taken back."""
+        for name in self.plugins:
+            self._unregister(name, self._manager.get_plugin(name))
+
+    def _depart(self, name: str) -> None:
+        for undo in reversed(self._departures.pop(name, [])):
+            undo()
 
     def _free_name(self, plugin: object, name: str | None) -> str:
         if name is not None:
@@ -131,13 +179,14 @@ class Hooks:
         if self._manager.get_plugin(name) is not plugin:
             return
         self._manager.unregister(plugin, name)
+        self._plans = {}
+        self._depart(name)
         self._shadowed.discard(name)
         agent = self._scopes.pop(name, None)
         if agent is not None:
             self._scoped_agents[id(agent)] -= 1
             if not self._scoped_agents[id(agent)]:
                 del self._scoped_agents[id(agent)]
-        self._plans = {}
 
     def _refuse_unknown_hooks(self, plugin: object, name: str) -> None:
         for attribute in dir(plugin):
@@ -170,6 +219,24 @@ class Hooks:
     def plugin(self, name: str) -> object | None:
         """Return the plugin object registered under ``name``, or ``None``."""
         return self._manager.get_plugin(name)
+
+    def agent_of(self, plugin: str) -> object | None:
+        """Return the agent a plugin is registered for, or ``None``."""
+        return self._scopes.get(plugin)
+
+    @staticmethod
+    def own_name(plugin: object) -> str:
+        """Return what a plugin is called when nobody names it: its ``name``, ``__name__``, or class."""
+        return _own_name(plugin)
+
+    def implemented_by(self, plugin: object) -> tuple[str, ...]:
+        """Return the names of the hooks any object has implementations for, whether they exist or not."""
+        found = []
+        for attribute in dir(plugin):
+            options = self._manager.parse_hookimpl_opts(plugin, attribute)
+            if options is not None:
+                found.append(options.get("specname") or attribute)
+        return tuple(found)
 
     def hooks_of(self, plugin: str) -> tuple[str, ...]:
         """Return the names of the hooks a registered plugin implements, sorted."""

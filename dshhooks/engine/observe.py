@@ -9,11 +9,11 @@ import logging
 from inspect import isawaitable
 from typing import Any
 
-from dshhooks.engine.faults import is_fault
+from dshhooks.engine.faults import discard, is_fault
 from dshhooks.engine.plan import Implementation, Plan
 from hookspecs.errors import error_chain
 
-__all__ = ["contained", "described", "observe"]
+__all__ = ["contained", "contained_now", "described", "observe"]
 
 log = logging.getLogger("dshhooks.observe")
 
@@ -31,11 +31,27 @@ async def contained(impl: Implementation, args: tuple[Any, ...]) -> Any:
         if answer is not None and isawaitable(answer):
             answer = await answer
     except BaseException as exc:
-        if not is_fault(exc):
-            raise
-        log.warning("plugin %r failed in hook %r and was ignored: %s", impl.plugin, impl.hook, described(exc))
-        return exc
+        return _logged(impl, exc)
     return answer
+
+
+def contained_now(impl: Implementation, args: tuple[Any, ...]) -> Any:
+    """Like :func:`contained`, for a hook whose call site cannot await: an awaitable is answered with a failure."""
+    try:
+        answer = impl.fn(*args)
+        if isawaitable(answer):
+            discard(answer)
+            raise TypeError(f"{type(answer).__name__} was returned where nobody can wait")
+    except BaseException as exc:
+        return _logged(impl, exc)
+    return answer
+
+
+def _logged(impl: Implementation, exc: BaseException) -> BaseException:
+    if not is_fault(exc):
+        raise exc
+    log.warning("plugin %r failed in hook %r and was ignored: %s", impl.plugin, impl.hook, described(exc))
+    return exc
 
 
 def described(exc: BaseException) -> str:

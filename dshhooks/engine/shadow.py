@@ -6,11 +6,11 @@ import logging
 from typing import Any
 
 from dshhooks.engine.chain import around
-from dshhooks.engine.observe import contained
-from dshhooks.engine.plan import Plan
-from dshhooks.engine.trace import note_shadow, outcome_of
+from dshhooks.engine.observe import contained, contained_now
+from dshhooks.engine.plan import Implementation, Plan
+from dshhooks.engine.trace import TraceRecord, note_shadow, outcome_of
 
-__all__ = ["shadowed"]
+__all__ = ["ask_shadows", "shadowed"]
 
 log = logging.getLogger("dshhooks.shadow")
 
@@ -19,10 +19,20 @@ async def shadowed(plan: Plan, args: tuple[Any, ...], default: Any = None, body:
     """Ask the shadowed plugins first, record what they would have done, then run the chain that counts."""
     for impl in plan.shadows:
         with note_shadow(impl) as record:
-            answer = await contained(impl, args)
-            outcome, detail = outcome_of(answer)
-            log.info("shadowed plugin %r, hook %r: %s %s", impl.plugin, impl.hook, outcome, detail)
-            if record is not None:
-                record.outcome, record.detail = outcome, detail
+            _write_down(impl, await contained(impl, args), record)
     run = around if plan.wrappers else plan.inner
     return await run(plan, args, default, body)
+
+
+def ask_shadows(plan: Plan, args: tuple[Any, ...]) -> None:
+    """Ask the shadowed plugins of a synchronous hook and record what they would have done."""
+    for impl in plan.shadows:
+        with note_shadow(impl) as record:
+            _write_down(impl, contained_now(impl, args), record)
+
+
+def _write_down(impl: Implementation, answer: Any, record: TraceRecord | None) -> None:
+    outcome, detail = outcome_of(answer)
+    log.info("shadowed plugin %r, hook %r: %s %s", impl.plugin, impl.hook, outcome, detail)
+    if record is not None:
+        record.outcome, record.detail = outcome, detail

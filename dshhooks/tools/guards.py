@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from inspect import isawaitable
-from typing import Any
-
-from dshhooks.engine.faults import add_note, is_fault
+from dshhooks.engine.faults import blame, discard, is_fault
 from dshhooks.engine.plan import Plan
+from dshhooks.engine.shadow import ask_shadows
 from dshhooks.engine.trace import phase
 from dshhooks.tools.layers import Guard, Layer
 from hookspecs.errors import GuardFailedError, HarnessError, InvalidDecisionError, error_message
@@ -58,7 +56,7 @@ def _ask(guard: Guard, execution: ToolExecution) -> str | None:
         raise GuardFailedError(f"a guard failed: {type(exc).__name__}: {error_message(exc)}") from exc
     if answer is None or isinstance(answer, str):
         return answer
-    _close(answer)
+    discard(answer)
     raise GuardFailedError(f"a guard answered with {type(answer).__name__}; it must return a str or None, synchronously")
 
 
@@ -69,23 +67,19 @@ def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
         InvalidDecisionError: An answer that is neither ``str`` nor ``None``.
         Exception: What a hook raised, with a note naming it.
     """
+    if plan.shadows:
+        ask_shadows(plan, (execution,))
     for impl in plan.implementations:
         try:
             answer = impl.fn(execution)
         except BaseException as exc:
-            add_note(exc, impl.hook, impl.plugin)
-            raise
+            blame(exc, impl)
         if answer is None:
             continue
         if isinstance(answer, str):
             return answer
-        _close(answer)
+        discard(answer)
         raise InvalidDecisionError(
             f"plugin {impl.plugin!r} answered hook {impl.hook!r} with {type(answer).__name__}; expected str or None"
         )
     return None
-
-
-def _close(answer: Any) -> None:
-    if isawaitable(answer) and hasattr(answer, "close"):
-        answer.close()

@@ -61,6 +61,15 @@ class Pipeline:
 
     async def prepare(self, run: ToolRun) -> ToolResult | None:
         """Ask pre-execute, a person if need be, and the guards; ``None`` lets the call be dispatched."""
+        if not self._hooks.tracing:
+            return await self._prepare(run)
+        with phase("policy", run.execution.name) as record:
+            result = await self._prepare(run)
+            if record is not None:
+                record.outcome, record.detail = _verdict(run, result)
+            return result
+
+    async def _prepare(self, run: ToolRun) -> ToolResult | None:
         if run.caller_signal.aborted:
             run.final = True
             return aborted(invoked=False)
@@ -213,6 +222,13 @@ class Pipeline:
                 result.value, content, result.meta, result.contexts, concludes_turn=result.concludes_turn
             )
         return ToolFailure(result.error, content, result.meta, result.contexts)
+
+
+def _verdict(run: ToolRun, result: ToolResult | None) -> tuple[str, str]:
+    """Say what policy came to: what could not be evaluated, or was cancelled, was not let through either."""
+    if not isinstance(result, ToolFailure):
+        return "allow", ""
+    return "aborted" if run.caller_signal.aborted and result.error.info else "deny", result.error.message
 
 
 def _settled(run: ToolRun, exc: BaseException) -> ToolFailure:

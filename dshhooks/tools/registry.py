@@ -10,6 +10,7 @@ from typing import Any, Literal
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
 from dshhooks.tools.approval import Approvals
+from dshhooks.tools.contribution import contribute
 from dshhooks.tools.definition import ToolDefinition, check_definition, check_timeout, is_coroutine_callable
 from dshhooks.tools.layers import Entry, Guard, GuardFunction, Layer, Layers, Restriction
 from dshhooks.tools.pipeline import Pipeline
@@ -28,7 +29,8 @@ class ToolRegistry:
     """Holds tools in layers and runs every call through the pipeline (spec/core.md 1, 3).
 
     Args:
-        hooks: The plugins that take part; by default none, and ``registry.hooks`` takes them.
+        hooks: The plugins that take part; by default none, and ``registry.hooks`` takes them. Their ``register_tools``
+            hooks are called here and now, and again for each plugin that arrives later.
     """
 
     def __init__(self, hooks: Hooks | None = None) -> None:
@@ -37,6 +39,7 @@ class ToolRegistry:
         self._layers = Layers()
         self.pipeline = Pipeline(self.hooks, self._layers, self.approvals)
         self._ids = itertools.count(1)
+        self.hooks.on_arrival(lambda plugin: contribute(self, plugin))
 
     # -- registering -----------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ class State:
         self.remotes: frozenset[str] = frozenset()
         self.calls: tuple[str, ...] = ()
         self.in_background = False
+        self.endless = False
 
     def fork(self) -> State:
         """Return an independent copy."""

@@ -35,7 +35,7 @@ def _text(instance: object, attribute: attrs.Attribute[Any], value: str) -> None
         raise ValueError(f"{attribute.name} must be a non-empty text without NUL, not {value!r}")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class WorkspaceOptions:
     """Where the workspace is and how much a tool may take.
 

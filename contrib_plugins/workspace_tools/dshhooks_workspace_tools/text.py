@@ -31,8 +31,9 @@ def cut_start(data: bytes) -> bytes:
 
 
 def _length(lead: int) -> int:
-    if lead >= 0xF0:
-        return 4
-    if lead >= 0xE0:
+    """Return how many bytes a character with this first byte has; 1 for a byte that starts none."""
+    if 0xC0 <= lead < 0xE0:
+        return 2
+    if 0xE0 <= lead < 0xF0:
         return 3
-    return 2 if lead >= 0xC0 else 1
+    return 4 if 0xF0 <= lead < 0xF8 else 1

@@ -27,14 +27,22 @@ class Fifo:
     def __init__(self, path):
         self.path = path
         os.mkfifo(path)
+        self.fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
     async def pids(self):
-        return [int(word) for word in (await anyio.to_thread.run_sync(self.path.read_text)).split()]
+        text = b""
+        with anyio.fail_after(30):
+            while not text.endswith(b"\n"):
+                await anyio.wait_readable(self.fd)
+                text += os.read(self.fd, 1000)
+        return [int(word) for word in text.split()]
 
 
 @pytest.fixture
 def ready(tmp_path):
-    return Fifo(tmp_path / "ready")
+    fifo = Fifo(tmp_path / "ready")
+    yield fifo
+    os.close(fifo.fd)
 
 
 async def cancelled_when(ready, command):
@@ -165,13 +173,12 @@ class TestBackground:
         done = await run_command(bash("(while kill -0 $$ 2>/dev/null; do :; done; echo late) &", drain_grace=20))
         assert done.stdout == "late\n"
 
-    async def test_daemon_without_parents(self, ready, running):
+    async def test_daemon_without_parents(self, tmp_path, running):
         """A daemon that left the session, whose parents are gone and that holds no pipe, is still found."""
-        source = f"(setsid sh -c 'echo $$ > {ready.path}; exec sleep 1000' >/dev/null 2>&1 &)"
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run_command, bash(source))
-            pids = await ready.pids()
-        assert not any(running(pid) for pid in pids)
+        note = tmp_path / "pid"
+        daemon = f"(setsid sh -c 'echo $$ > {note}; exec sleep 1000' >/dev/null 2>&1 &)"
+        await run_command(bash(f"{daemon}; until [ -s {note} ]; do :; done"))
+        assert not running(int(note.read_text()))
 
     async def test_kept_on_request(self, ready, running):
         """With ``keep_background`` a process that outlives the command is left alone."""
@@ -184,13 +191,11 @@ class TestBackground:
         finally:
             os.kill(pid, signal.SIGKILL)
 
-    async def test_kept_never_beyond_the_time_limit(self, ready, running):
+    async def test_kept_never_beyond_the_time_limit(self, running):
         """A command whose time is over is ended with everything, ``keep_background`` or not."""
-        source = f"sleep 1000 & echo $$ $! > {ready.path}; wait"
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run_command, bash(source, timeout=0.3, keep_background=True))
-            pids = await ready.pids()
-        assert not any(running(pid) for pid in pids)
+        done = await run_command(bash("sleep 1000 & echo $$ $!; wait", timeout=1, keep_background=True))
+        assert done.timed_out
+        assert not any(running(int(pid)) for pid in done.stdout.split())
 
 
 class TestCancel:

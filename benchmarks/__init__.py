@@ -1,0 +1,1 @@
+"""Benchmarks: every figure is measured beside a peer, in the same run."""

@@ -1,0 +1,158 @@
+"""The engine: one dispatch through a compiled plan, beside pluggy's own synchronous call and a loop written by hand.
+
+Everybody runs the same plugin objects: ``n`` implementations that abstain inside ``n`` generator wrappers. Ours is
+dispatched as the pipeline does it, plan lookup included. The second half seals arguments, beside ``copy.deepcopy``.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pluggy
+
+from benchmarks.harness_kit import Contender, Row, compare, main, ratio_row
+from dshhooks.engine.hooks import Hooks
+from dshhooks import hookimpl
+from hookspecs.decisions import Allow
+from hookspecs.json import freeze
+from hookspecs.markers import PROJECT
+from hookspecs.tools import ToolsHooks
+
+BENCH = "engine"
+SIZES = {0: None, 1: None, 5: 1.5, 20: 1.6}
+ALLOW = Allow()
+EXECUTION: Any = object()
+
+
+class Abstains:
+    """An implementation without an opinion."""
+
+    @hookimpl
+    def tools_pre_execute(self, execution: Any) -> None:
+        return None
+
+
+class Surrounds:
+    """A generator wrapper that changes nothing."""
+
+    @hookimpl(wrapper=True)
+    def tools_pre_execute(self, execution: Any) -> Any:
+        return (yield)
+
+
+class Awaits:
+    """An async wrapper that changes nothing."""
+
+    @hookimpl(wrapper=True)
+    async def tools_pre_execute(self, execution: Any, *, call_next: Any) -> Any:
+        return await call_next()
+
+
+def ours(implementations: int, wrappers: int, wrapper: type = Surrounds) -> Callable[[], Any]:
+    """Return our dispatch, the way the pipeline does it."""
+    hooks = Hooks()
+    for _ in range(implementations):
+        hooks.register(Abstains())
+    for _ in range(wrappers):
+        hooks.register(wrapper())
+
+    async def dispatch() -> Any:
+        plan = hooks.plan("tools_pre_execute", None)
+        if plan.active:
+            return await plan.run(plan, (EXECUTION,), ALLOW)
+        return ALLOW
+
+    return dispatch
+
+
+def raw_pluggy(implementations: int, wrappers: int) -> Callable[[], Any]:
+    """Return pluggy's synchronous call of the same hookspec with the same plugins."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(ToolsHooks)
+    for plugin in [Abstains() for _ in range(implementations)] + [Surrounds() for _ in range(wrappers)]:
+        manager.register(plugin)
+    hook = manager.hook
+    return lambda: hook.tools_pre_execute(execution=EXECUTION)
+
+
+def by_hand(implementations: int, wrappers: int) -> Callable[[], Any]:
+    """Return the least code that calls the same functions: no errors, no checks."""
+    answers = [Abstains().tools_pre_execute for _ in range(implementations)]
+    generators = [Surrounds().tools_pre_execute for _ in range(wrappers)]
+
+    def dispatch() -> Any:
+        opened = [make(EXECUTION) for make in generators]
+        for generator in opened:
+            next(generator)
+        result = None
+        for answer in answers:
+            result = answer(EXECUTION)
+            if result is not None:
+                break
+        for generator in reversed(opened):
+            try:
+                generator.send(result)
+            except StopIteration as stop:
+                result = stop.value
+        return result
+
+    return dispatch
+
+
+def dispatch_rows() -> list[Row]:
+    """Measure the dispatch at every size."""
+    rows = []
+    for size, target in SIZES.items():
+        timings = compare(
+            [
+                Contender("dshhooks", ours(size, size)),
+                Contender("pluggy, sync", raw_pluggy(size, size)),
+                Contender("by hand", by_hand(size, size)),
+                Contender("dshhooks, async wrappers", ours(size, size, Awaits)),
+            ]
+        )
+        case = f"{size} implementations, {size} wrappers"
+        for name in timings:
+            promised = target if name == "dshhooks" else None
+            rows.append(ratio_row(BENCH, case, timings, name, "pluggy, sync", promised))
+    return rows
+
+
+def nested(size: int) -> dict[str, Any]:
+    """Return a nested argument of about ``size`` bytes of JSON: edits of a file, each with positions and text."""
+    edits = []
+    while len(edits) * 125 < size:
+        edits.append(
+            {"path": f"src/module_{len(edits)}.py", "range": {"start": [len(edits), 4], "end": [len(edits) + 3, 80]},
+             "text": "return value if value else None", "weight": 0.5, "force": False}
+        )  # fmt: skip
+    return {"edits": edits, "dry_run": True, "author": None}
+
+
+def seal_rows() -> list[Row]:
+    """Measure sealing at three sizes; linear growth means ten times the size costs about ten times."""
+    rows, before = [], None
+    for size, name in ((10_000, "10 kB"), (100_000, "100 kB"), (1_000_000, "1 MB")):
+        value = nested(size)
+        timings = compare([Contender("freeze", lambda v=value: freeze(v)),
+                           Contender("copy.deepcopy", lambda v=value: copy.deepcopy(v))])  # fmt: skip
+        case = f"seal a nested argument, {name}"
+        rows.append(ratio_row(BENCH, case, timings, "freeze", "copy.deepcopy", 1.5))
+        rows.append(ratio_row(BENCH, case, timings, "copy.deepcopy", "copy.deepcopy", None))
+        if before is not None:
+            growth = timings["freeze"].median / before
+            rows.append(Row(BENCH, f"seal, growth to {name} (10 is linear)", "freeze", growth, "x", target=13.0))
+        before = timings["freeze"].median
+    return rows
+
+
+def rows() -> list[Row]:
+    """Measure everything here."""
+    return dispatch_rows() + seal_rows()
+
+
+if __name__ == "__main__":
+    sys.exit(main(BENCH, rows))

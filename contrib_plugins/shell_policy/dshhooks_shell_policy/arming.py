@@ -1,0 +1,88 @@
+"""Variables that make a later program run or load something: ``PAGER``, ``BASH_ENV``, ``GIT_*``, ``LD_PRELOAD`` ..."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .paths import is_temporary, normalize
+from .values import UNKNOWN, Arg
+
+if TYPE_CHECKING:
+    from .engine import Engine
+    from .state import State
+
+#: Variables whose value is a command line; harmless when its program is in ``_VIEWERS``.
+_COMMANDS = re.compile(
+    r"(?:[A-Z]+_)?(?:PAGER|EDITOR|VISUAL|BROWSER)|GIT_(?:SEQUENCE_EDITOR|SSH(?:_COMMAND)?|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND|TEMPLATE_DIR)|SSH_ASKPASS|SUDO_ASKPASS"
+    r"|MANPAGER|MANOPT|FCEDIT|HISTEDIT|RSYNC_RSH|CVS_RSH|SVN_SSH|LESSOPEN|LESSCLOSE|LESSEDIT|SYSTEMD_EDITOR|KUBE_EDITOR|TEXEDIT|TERMINAL"
+    r"|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CARGO_BUILD_RUSTC(?:_WRAPPER)?|CARGO_TARGET_\w+_(?:RUNNER|LINKER)|MAKE|MAKESHELL|CONFIG_SHELL|GREP|FZF_DEFAULT_COMMAND"
+    r"|DIFF|COMMAND_NOT_FOUND|NODE_REPL_EXTERNAL_MODULE|npm_config_(?:script_shell|shell|editor|viewer|git)|npm_(?:node_)?execpath|WGETRC|TAR_RSH|RSH|CC|CXX|LD|AR"
+)
+_VIEWERS = re.compile(
+    r"(?:\S*/)?(?:cat|less|more|most|bat|batcat|delta|diff-so-fancy|true|:|vi|vim|nvim|nano|emacs|emacsclient|code|subl|head|ssh|none|gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|mold|ar"
+    r"|sccache|ccache|rustc|firefox|chrome|google-chrome|chromium|false|echo|tee|fd|rg|find|ag|zig|musl-gcc|\w+-linux-(?:gnu|musl)\w*-(?:gcc|g\+\+|ld|ar))(?:-\d+)?(?:\s|$)"
+)
+#: Variables that are dangerous whatever their value.
+_ALWAYS = re.compile(
+    r"BASH_ENV|ENV|PROMPT_COMMAND|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|ZDOTDIR|LD_(?:PRELOAD|AUDIT|DEBUG_OUTPUT|ORIGIN_PATH)|DYLD_\w+|GIT_(?:EXEC_PATH|CONFIG|CONFIG_(?!NOSYSTEM)\w+|ALTERNATE_OBJECT_DIRECTORIES)"
+    r"|PERL5(?:OPT|DB|LIB)|PERLLIB|PYTHON(?:STARTUP|HOME|INSPECT|BREAKPOINT|USERBASE|PLATLIBDIR|EXECUTABLE|CASEOK)|RUBYOPT|RUBYLIB|NODE_PATH_OVERRIDE|LUA_INIT\w*|PHPRC|PHP_INI_SCAN_DIR"
+    r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|TAR_OPTIONS|ZIPOPT|UNZIP|RIPGREP_CONFIG_PATH|MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|CURL_HOME|GCONV_PATH|LOCPATH|NLSPATH"
+    r"|HOSTALIASES|RESOLV_HOST_CONF|TERMINFO(?:_DIRS)?|TERMCAP|INPUTRC|GEM_(?:PATH|HOME)|BUNDLE_GEMFILE|EMACSLOADPATH|VIMINIT|EXINIT|MYVIMRC|AWKPATH|AWKLIBPATH|OPENSSL_(?:CONF|ENGINES|MODULES)|SSLKEYLOGFILE"
+    r"|npm_config_(?:registry|userconfig|globalconfig|node_options|init_module|prefix|cafile|ignore_scripts)|NPM_CONFIG_(?:REGISTRY|USERCONFIG)|YARN_(?:REGISTRY|NPM_REGISTRY_SERVER|RC_FILENAME)|PIP_(?:INDEX_URL|EXTRA_INDEX_URL|CONFIG_FILE|TRUSTED_HOST|FIND_LINKS)"
+    r"|UV_(?:INDEX|INDEX_URL|EXTRA_INDEX_URL|DEFAULT_INDEX|FIND_LINKS)|GOPROXY|GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOSUMDB|GOENV|CARGO_(?:HOME|REGISTR\w+)|GOFLAGS_OVERRIDE"
+    r"|ALL_PROXY|all_proxy|HTTPS?_PROXY|https?_proxy|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|SSL_CERT_FILE|GIT_SSL_NO_VERIFY|GIT_SSL_CAINFO|NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY"
+    r"|KUBECONFIG_OVERRIDE|DOCKER_HOST|SUDO_EDITOR_OVERRIDE|ANSIBLE_\w*PLUGINS|MAVEN_ARGS|GRADLE_OPTS_OVERRIDE|ELECTRON_RUN_AS_NODE|DSHHOOKS_\w+|CLAUDE_CONFIG_DIR|CODEX_HOME|FPATH"
+)
+#: Variables that are dangerous when the value looks like one of these.
+_WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
+    (re.compile(r"PS[0-4]|PROMPT|RPROMPT|RPS1"), re.compile(r"\$\(|`|\$\{"), "the prompt runs the substitutions in it"),
+    (re.compile(r"NODE_OPTIONS"), re.compile(r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval|--env-file|--inspect|--openssl-config|-e)\b|\ue000"), "Node loads it"),
+    (re.compile(r"(?:CARGO_ENCODED_)?RUSTFLAGS|RUSTDOCFLAGS"), re.compile(r"linker|runner|codegen-backend|plugin|\ue000"), "the compiler runs it"),
+    (re.compile(r"GOFLAGS|GOTOOLEXEC|GO_TEST_EXEC"), re.compile(r"toolexec|-exec|overlay|\ue000"), "go runs it"),
+    (re.compile(r"(?:MAVEN_OPTS|JAVA_OPTS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)"), re.compile(r"-javaagent|-agent(?:lib|path)|OnOutOfMemoryError|-Xrun|OnError"), "Java loads it"),
+    (re.compile(r"PYTEST_(?:ADDOPTS|PLUGINS)"), re.compile(r"-p\s*(?!no:)\S|--pdbcls|--rootdir|-c\s"), "pytest loads it"),
+    (re.compile(r"PYTHONWARNINGS"), re.compile(r"antigravity|:\S+\.\w+:|\ue000"), "Python imports it"),
+    (re.compile(r"LESS|MORE|GREP_OPTIONS|RSYNC_OPTIONS|LESSKEYIN|LESSKEY\w*"), re.compile(r"\+!|\+.*!|exec|\ue000|^/"), "the program runs it"),
+    (re.compile(r"C(?:XX|PP)?FLAGS|LDFLAGS"), re.compile(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"), "the compiler loads it"),
+)
+_SEARCH_PATHS = re.compile(r"(?:LD_LIBRARY_PATH|LD_RUN_PATH|PYTHONPATH|NODE_PATH|CLASSPATH|GOPATH|LUA_C?PATH|PKG_CONFIG_PATH|MANPATH|CDPATH|GI_TYPELIB_PATH|QT_PLUGIN_PATH|GIT_DIR|GIT_WORK_TREE|CMAKE_PREFIX_PATH|XDG_\w+)")
+
+
+def arming_problem(name: str, value: Arg, engine: Engine, state: State) -> str | None:
+    """Say what is wrong with setting ``name`` to ``value``, or None.
+
+    Args:
+        name: the variable.
+        value: what it would hold.
+        engine: the judge.
+        state: for resolving relative directories.
+    """
+    text = value.text
+    if name == "PATH":
+        return _path_problem(value, state)
+    if _ALWAYS.fullmatch(name):
+        return None if not text else f"{name} changes what later programs run or load"
+    if _COMMANDS.fullmatch(name):
+        if not text or (_VIEWERS.match(text) and not re.search(r"[;&|`$()<>\n]", text.replace(UNKNOWN, "")) and "roxy" not in text and "ocalCommand" not in text):
+            return None
+        return f"{name} is run by later programs"
+    for pattern, bad, why in _WHEN:
+        if pattern.fullmatch(name) and bad.search(text):
+            return f"{name} is set: {why}"
+    if _SEARCH_PATHS.fullmatch(name) and any(is_temporary(normalize(p)) for p in text.split(":") if p):
+        return f"{name} makes later programs load code from a temporary directory"
+    return None
+
+
+def _path_problem(value: Arg, state: State) -> str | None:
+    """New directories in front of PATH decide which program a name means."""
+    for entry in value.text.split(":"):
+        if entry in ("", UNKNOWN):
+            if entry == "" and value.text:
+                return "PATH gets an empty entry, the current directory"
+            continue
+        place = normalize(entry, state.cwds[0])
+        if place == "." or is_temporary(place) or place == "/tmp" or re.match(r"/dev/|/var/tmp", place):
+            return f"PATH gets {entry}, where anybody may have put programs"
+    return None

@@ -1,0 +1,376 @@
+"""Programs that run the command given in their own arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from ..invocation import Invocation
+from ..registry import canonical_name, program
+from ..values import ANYTHING, UNKNOWN, Arg, Out
+
+
+@attrs.frozen
+class Wrapper:
+    """How a wrapper finds its command.
+
+    Attributes:
+        values: short options with a value.
+        long_values: long options with a separate value.
+        skip: operands before the command (``timeout 5``).
+        shell: options whose value is a shell script (``script -c``).
+        joined: the operands are joined and given to a shell (``watch``).
+        writes: options that name a file the wrapper writes.
+        ask: a reason to ask in any case.
+        assignments: ``NAME=value`` operands come before the command (``env``).
+    """
+
+    values: str = ""
+    long_values: tuple[str, ...] = ()
+    skip: int = 0
+    shell: tuple[str, ...] = ()
+    joined: bool = False
+    writes: tuple[str, ...] = ()
+    ask: str = ""
+    assignments: bool = False
+
+
+_WRAPPERS: dict[str, Wrapper] = {
+    "nohup": Wrapper(),
+    "setsid": Wrapper(),
+    "command": Wrapper(),
+    "builtin": Wrapper(),
+    "exec": Wrapper("a"),
+    "nice": Wrapper("n", ("--adjustment",)),
+    "ionice": Wrapper("cnp", ("--class", "--classdata", "--pid")),
+    "chrt": Wrapper("TPDp", ("--sched-runtime",), skip=1),
+    "taskset": Wrapper("", (), skip=1),
+    "numactl": Wrapper("mNCpi", ("--membind", "--cpunodebind", "--physcpubind", "--preferred", "--interleave")),
+    "timeout": Wrapper("ks", ("--signal", "--kill-after"), skip=1),
+    "stdbuf": Wrapper("ioe", ("--input", "--output", "--error")),
+    "unbuffer": Wrapper(),
+    "time": Wrapper("fo", ("--format", "--output"), writes=("-o", "--output")),
+    "catchsegv": Wrapper(),
+    "caffeinate": Wrapper("tw"),
+    "setarch": Wrapper("", ("--uname-2.6",)),
+    "linux32": Wrapper(),
+    "linux64": Wrapper(),
+    "cpulimit": Wrapper("lpPe", ("--limit", "--pid", "--exe")),
+    "prlimit": Wrapper("op", ("--pid", "--output")),
+    "rlwrap": Wrapper("HSPabcCdDeEfFgilmMnNopqrRsStTUvVwWxXzZ"),
+    "eatmydata": Wrapper(),
+    "fakeroot": Wrapper("lsfib"),
+    "proxychains": Wrapper("f"),
+    "proxychains4": Wrapper("f"),
+    "torsocks": Wrapper(),
+    "torify": Wrapper(),
+    "dbus-run-session": Wrapper("", ("--config-file",)),
+    "dbus-launch": Wrapper(),
+    "xvfb-run": Wrapper("efnpsl", ("--server-num", "--server-args", "--error-file", "--auth-file")),
+    "ltrace": Wrapper("aAeFlnopsSuwx"),
+    "strace": Wrapper("abeEIoOpPsSuX", ("--output", "--trace"), writes=("-o", "--output")),
+    "valgrind": Wrapper(),
+    "perf": Wrapper("eo", ("--event", "--output")),
+    "chronic": Wrapper(),
+    "ifne": Wrapper(),
+    "sem": Wrapper("j", ("--id", "--jobs")),
+    "mispipe": Wrapper(),
+    "pv": Wrapper(),
+    "choom": Wrapper("np", ("--adjust",)),
+    "systemd-inhibit": Wrapper("", ("--what", "--who", "--why", "--mode")),
+    "hyperfine": Wrapper("wrmMnSPDLcisI", ("--warmup", "--runs", "--prepare", "--setup", "--cleanup", "--conclude", "--shell", "--min-runs", "--max-runs", "--export-json", "--export-markdown", "--command-name", "--parameter-list", "--parameter-scan"), shell=("-p", "--prepare", "--setup", "-s", "--cleanup", "-c", "--conclude"), joined=True),
+    "watch": Wrapper("nq", ("--interval", "--equexit"), joined=True),
+    "entr": Wrapper(),
+    "watchexec": Wrapper("ewfis", ("--exts", "--watch", "--filter", "--ignore", "--signal")),
+    "nodemon": Wrapper("ewix", ("--ext", "--watch", "--ignore", "--exec"), shell=("-x", "--exec")),
+    "retry": Wrapper("tdnsb", ("--times", "--delay", "--tries", "--sleep")),
+    "dotenv": Wrapper("ef", ("--file",)),
+    "op": Wrapper(),
+    "chpst": Wrapper("uUbemdoplfcrtn/"),
+    "softlimit": Wrapper("macdfloprst"),
+    "pkexec": Wrapper("", ("--user",), ask="runs with other privileges"),
+    "doas": Wrapper("aCu", ask="runs with other privileges"),
+    "run0": Wrapper("uD", ("--user", "--chdir"), ask="runs with other privileges"),
+    "gosu": Wrapper(skip=1, ask="runs as another user"),
+    "su-exec": Wrapper(skip=1, ask="runs as another user"),
+    "setpriv": Wrapper("", ("--reuid", "--regid", "--groups"), ask="runs with other privileges"),
+    "capsh": Wrapper("", ask="runs with other privileges"),
+    "chroot": Wrapper("", ("--userspec", "--groups"), skip=1, ask="changes the root directory"),
+    "unshare": Wrapper("SG", ("--map-user", "--map-group", "--setuid", "--setgid", "--root", "--wd"), ask="runs in other namespaces"),
+    "nsenter": Wrapper("tSG", ("--target", "--setuid", "--setgid"), ask="enters other namespaces"),
+    "bwrap": Wrapper("", ("--bind", "--ro-bind", "--dev", "--proc", "--tmpfs", "--chdir", "--setenv"), ask="runs in a sandbox of its own making"),
+    "firejail": Wrapper(ask="runs in a sandbox of its own making"),
+    "systemd-run": Wrapper("pEtH", ("--unit", "--property", "--setenv", "--on-calendar", "--on-active", "--uid", "--gid", "--slice"), ask="starts a service outside this shell"),
+    "start-stop-daemon": Wrapper("xnpuaceN", ("--exec", "--name", "--pidfile", "--user", "--startas", "--chuid"), ask="starts a daemon"),
+    "daemonize": Wrapper("acepolEuS", ask="starts a daemon"),
+    "aws-vault": Wrapper(ask="hands out credentials"),
+}
+
+
+def _judge(wrapper: Wrapper) -> Callable[[Invocation], Out | None]:
+    def judge(inv: Invocation) -> Out | None:
+        if wrapper.ask:
+            inv.ask(wrapper.ask)
+        parsed = inv.options(wrapper.values, wrapper.long_values, stop=True)
+        for option in parsed:
+            if option.value is not None and option.name in wrapper.shell:
+                inv.script(option.value)
+            if option.value is not None and option.name in wrapper.writes:
+                inv.write(option.value)
+        rest = parsed.rest[wrapper.skip :]
+        if not rest:
+            return ANYTHING
+        if wrapper.joined:
+            for text in [_join(rest)] if inv.name != "hyperfine" else [a for a in rest if not a.text.startswith("-")]:
+                inv.script(text)
+            return ANYTHING
+        return inv.run(rest)
+
+    return judge
+
+
+for _name, _wrapper in _WRAPPERS.items():
+    program(_name, reads=False)(_judge(_wrapper))
+
+
+def _join(args: tuple[Arg, ...]) -> Arg:
+    return Arg(" ".join(arg.text for arg in args), frozenset().union(*(arg.tags for arg in args)))
+
+
+@program("command", "builtin", reads=False)
+def command(inv: Invocation) -> Out | None:
+    """``command -v name`` only prints."""
+    parsed = inv.options("", (), stop=True)
+    if parsed.has("-v", "-V"):
+        known = len(parsed.rest) == 1 and parsed.rest[0].known
+        return Out(parsed.rest[0].text + "\n") if known else ANYTHING
+    if not parsed.rest:
+        return ANYTHING
+    if parsed.rest[0].text in inv.state.functions:  # command skips functions
+        inner = inv.state.fork()
+        inner.functions.pop(parsed.rest[0].text)
+        return inv.engine.command(list(parsed.rest), inner, inv.stdin)
+    return inv.run(parsed.rest)
+
+
+@program("which", "type", "whence", "hash", reads=False)
+def which(inv: Invocation) -> Out | None:
+    """Looks programs up; ``hash -p`` makes a name mean something else."""
+    if inv.name == "hash" and inv.options("pdt").has("-p"):
+        inv.ask("makes a name run another program")
+    names = [arg for arg in inv.args if not arg.text.startswith("-")]
+    return Out(names[0].text + "\n") if len(names) == 1 and names[0].known and inv.name == "which" else ANYTHING
+
+
+@program("env", reads=False)
+def env(inv: Invocation) -> Out | None:
+    """Sets variables, then runs a command; alone it prints the environment."""
+    parsed = inv.options("uCSa", ("--unset", "--chdir", "--split-string", "--argv0"), stop=True)
+    for value in parsed.values("-S", "--split-string"):
+        inv.script(value, what="a command line")
+    inner = inv.state.fork()
+    for value in parsed.values("-C", "--chdir"):
+        from .builtins import change_directory
+
+        change_directory(inner, value)
+    rest = list(parsed.rest)
+    if rest and rest[0].text == "-":
+        rest.pop(0)
+    while rest and "=" in rest[0].text and not rest[0].text.startswith("="):
+        name, _, value = rest[0].text.partition("=")
+        inv.engine.arm(name, rest[0].with_text(value), inner)
+        rest.pop(0)
+    if rest:
+        return inv.engine.command(rest, inner, inv.stdin)
+    return Out(None, frozenset({"environment"}))
+
+
+_SUDO_FINE = {
+    "apt-get": ("update",),
+    "apt": ("update", "list", "search", "show"),
+    "systemctl": ("status", "is-active", "list-units", "list-unit-files"),
+    "docker": ("ps", "images", "logs", "inspect", "stats", "version", "info"),
+    "journalctl": (),
+    "lsof": (),
+    "ss": (),
+    "netstat": (),
+    "dmesg": (),
+    "ls": (),
+    "true": (),
+    "whoami": (),
+    "id": (),
+    "du": (),
+    "df": (),
+    "ps": (),
+}
+
+
+@program("sudo", reads=False)
+def sudo(inv: Invocation) -> Out | None:
+    """Runs with other privileges: asks unless the command only looks."""
+    parsed = inv.options("aCcDghpRrTtuU", ("--user", "--group", "--host", "--chdir", "--chroot", "--prompt", "--close-from"), stop=True)
+    rest = list(parsed.rest)
+    while rest and "=" in rest[0].text.split("/")[0]:
+        name, _, value = rest[0].text.partition("=")
+        inv.engine.arm(name, rest[0].with_text(value), inv.state)
+        rest.pop(0)
+    fine = _SUDO_FINE.get(rest[0].text) if rest and not parsed.has("-s", "-i", "-e", "--shell", "--login", "--edit") else None
+    if fine is None and not parsed.has("-l", "-v", "-V", "-n", "--list", "--version") or (fine and (len(rest) < 2 or rest[1].text not in fine)):
+        inv.ask("runs with administrator privileges")
+    elif fine is None and rest:
+        inv.ask("runs with administrator privileges")
+    return inv.run(rest) if rest else ANYTHING
+
+
+@program("su", "runuser", "sg", reads=False)
+def su(inv: Invocation) -> Out | None:
+    """Becomes another user."""
+    inv.ask("runs as another user")
+    parsed = inv.options("cgGsuw", ("--command", "--group", "--shell", "--session-command"), stop=False)
+    for value in parsed.values("-c", "--command", "--session-command"):
+        inv.script(value)
+    if inv.name == "runuser" and parsed.operands:
+        inv.run(parsed.operands)
+    return ANYTHING
+
+
+@program("xargs", "gxargs", reads=False)
+def xargs(inv: Invocation) -> Out | None:
+    """Runs a command with arguments from its input or a file."""
+    parsed = inv.options(
+        "aEdILnPsRJS", ("--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"), stop=True
+    )
+    for value in parsed.values("-a", "--arg-file"):
+        inv.read(value)
+    rest = list(parsed.rest) or [Arg("echo")]
+    tags = inv.stdin.tags | {"stdin"}
+    mark = next((o.value.text for o in parsed if o.name in ("-I", "-J", "--replace") and o.value is not None and o.value.text), "")
+    if any(o.name in ("-i", "--replace") and o.value is None for o in parsed):
+        mark = "{}"
+    items = _items(inv)
+    if mark:
+        filled = [_filled(arg, mark, items, tags) for arg in rest]
+        return inv.run(filled, ANYTHING)
+    return inv.run([*rest, *(items if items is not None else [Arg(UNKNOWN, tags, split=True)])], ANYTHING)
+
+
+def _items(inv: Invocation) -> list[Arg] | None:
+    """The words of a known input."""
+    if inv.stdin.text is None or len(inv.stdin.text) > 2000 or UNKNOWN in inv.stdin.text:
+        return None
+    words = inv.stdin.text.replace("\0", " ").replace("'", "").replace('"', "").split()
+    return [Arg(word) for word in words[:50]] or None
+
+
+def _filled(arg: Arg, mark: str, items: list[Arg] | None, tags: frozenset[str]) -> Arg:
+    if mark not in arg.text:
+        return arg
+    if items is not None:
+        return arg.with_text(arg.text.replace(mark, " ".join(item.text for item in items)))
+    return Arg(arg.text.replace(mark, UNKNOWN), arg.tags | tags)
+
+
+@program("parallel", "rush", reads=False)
+def parallel(inv: Invocation) -> Out | None:
+    """Runs a shell command line per input; without one its input *is* the commands."""
+    parsed = inv.options("jaINdCS", ("--jobs", "--arg-file", "--colsep", "--delay", "--joblog", "--results", "--max-args", "--sshlogin", "--tmpdir"), stop=True)
+    words: list[Arg] = []
+    for arg in parsed.rest:
+        if arg.text.startswith(":::"):
+            break
+        words.append(arg)
+    if parsed.has("-S", "--sshlogin"):
+        inv.ask("runs commands on other machines")
+    if not words:
+        inv.ask("runs the lines of its input as commands")
+        return ANYTHING
+    text = " ".join(arg.text for arg in words)
+    inner = [Arg("xargs"), *words] if len(words) > 1 else None
+    if inner is not None and canonical_name(words[0].text) not in ("bash", "sh"):
+        return inv.run([Arg("xargs"), *(a for a in words if a.text != "{}")])
+    return inv.script(Arg(text.replace("{}", '"$arg"'), frozenset().union(*(a.tags for a in words))))
+
+
+@program("flock", reads=False)
+def flock(inv: Invocation) -> Out | None:
+    """``flock file command`` and ``flock file -c script``."""
+    parsed = inv.options("wE", ("--wait", "--timeout", "--conflict-exit-code"), stop=True)
+    rest = list(parsed.rest[1:])
+    if rest and rest[0].text in ("-c", "--command") and len(rest) > 1:
+        return inv.script(rest[1])
+    while rest and rest[0].text.startswith("-"):
+        rest.pop(0)
+    return inv.run(rest) if rest else ANYTHING
+
+
+@program("script", reads=False)
+def script(inv: Invocation) -> Out | None:
+    """``script -c command file`` and the BSD form ``script file command``."""
+    parsed = inv.options("cIOBTomE", ("--command", "--log-in", "--log-out", "--log-io", "--log-timing"))
+    commands = parsed.values("-c", "--command")
+    for value in commands:
+        inv.script(value)
+    for value in parsed.operands[:1]:
+        inv.write(value)
+    if len(parsed.operands) > 1:
+        inv.run(parsed.operands[1:])
+    elif not commands:
+        inv.ask("starts a recorded interactive shell")
+    return ANYTHING
+
+
+@program("setarch", "i386", "x86_64", reads=False)
+def setarch(inv: Invocation) -> Out | None:
+    """``setarch arch command``."""
+    parsed = inv.options("", (), stop=True)
+    rest = parsed.rest[1:] if inv.name == "setarch" else parsed.rest
+    return inv.run(rest) if rest else ANYTHING
+
+
+@program("busybox", "toybox", "coreutils", reads=False)
+def busybox(inv: Invocation) -> Out | None:
+    """Runs the applet named first."""
+    return inv.run(inv.args) if inv.args and not inv.args[0].text.startswith("-") else ANYTHING
+
+
+@program("tmux", "screen", "zellij", "byobu", reads=False)
+def multiplexer(inv: Invocation) -> Out | None:
+    """Commands given to a multiplexer run in its shell; ``send-keys`` types them."""
+    verbs = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "send-keys", "send", "run-shell", "run", "respawn-pane", "if-shell", "pipe-pane", "-dm", "-dmS", "-X", "-d", "-m", "display-popup", "popup")
+    if any(text in verbs for text in inv.texts):
+        for arg in inv.args:
+            if not arg.text.startswith("-") and arg.text not in verbs and arg.text not in ("Enter", "C-m"):
+                inv.script(arg)
+        words = [a for a in inv.args if not a.text.startswith("-") and a.text not in verbs]
+        for start in range(min(len(words), 3)):
+            inv.run(words[start:])
+    return ANYTHING
+
+
+@program("busctl", "gdbus", "dbus-send", "qdbus", "xdotool", "ydotool", "wtype", reads=False)
+def remote_control(inv: Invocation) -> None:
+    """Drives other programs."""
+    inv.ask("drives other programs")
+
+
+@program("ip", reads=False)
+def ip(inv: Invocation) -> Out | None:
+    """``ip netns exec ns command``; changes to links, addresses and routes."""
+    texts = [t for t in inv.texts if not t.startswith("-")]
+    if texts[:2] == ["netns", "exec"]:
+        start = inv.texts.index("exec") + 2
+        inv.ask("enters another network namespace")
+        return inv.run(inv.args[start:]) if inv.args[start:] else ANYTHING
+    if set(texts[1:3]) & {"set", "add", "del", "delete", "flush", "change", "replace", "attach"}:
+        inv.ask("changes the network")
+    return ANYTHING
+
+
+@program("coproc", "noglob", "nocorrect", "time", "-", reads=False)
+def prefix(inv: Invocation) -> Out | None:
+    """Words in front of a command."""
+    rest = [*inv.args]
+    while rest and rest[0].text.startswith("-"):
+        rest.pop(0)
+    return inv.run(rest) if rest else ANYTHING

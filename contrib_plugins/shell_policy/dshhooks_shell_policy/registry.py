@@ -1,0 +1,122 @@
+"""Which rule judges which program. Rule modules register themselves when ``programs`` is imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Union
+
+import attrs
+
+if TYPE_CHECKING:
+    from .invocation import Invocation
+    from .values import Out
+
+Judge = Callable[["Invocation"], Union["Out", None]]
+
+_VERSIONED = re.compile(
+    r"(python|pip|perl|ruby|lua|luajit|php|node|nodejs|tclsh|wish|gcc|g\+\+|clang|clang\+\+|java|guile|erl|bash|zsh|ksh|irb|gem|easy_install|julia|R|pypy|npm|vim)"
+    r"[-.]?\d[\d.]*(?:-[\d.]+)?(?:t|d|m)?"
+)
+_ALIASES = {
+    "nodejs": "node",
+    "gnused": "sed",
+    "ggrep": "grep",
+    "gfind": "find",
+    "gxargs": "xargs",
+    "gtar": "tar",
+    "bsdtar": "tar",
+    "gsort": "sort",
+    "grm": "rm",
+    "gcp": "cp",
+    "gmv": "mv",
+    "gdd": "dd",
+    "genv": "env",
+    "gtimeout": "timeout",
+    "gsed": "sed",
+    "gmake": "make",
+    "gawk": "awk",
+    "mawk": "awk",
+    "nawk": "awk",
+    "original-awk": "awk",
+    "fdfind": "fd",
+    "batcat": "bat",
+    "egrep": "grep",
+    "fgrep": "grep",
+    "pypy": "python",
+    "py": "python",
+    "podman": "docker",
+    "nerdctl": "docker",
+    "oc": "kubectl",
+    "k": "kubectl",
+    "tofu": "terraform",
+    "terragrunt": "terraform",
+    "mariadb": "mysql",
+    "ncat": "nc",
+    "netcat": "nc",
+    "nvim": "vim",
+    "vi": "vim",
+    "view": "vim",
+    "vimdiff": "vim",
+    "gvim": "vim",
+    "ex": "vim",
+    "rvim": "vim",
+    "valkey-cli": "redis-cli",
+    "powershell": "pwsh",
+    "mamba": "conda",
+    "micromamba": "conda",
+    "bunx": "npx",
+    "pnpx": "npx",
+    "httpie": "http",
+    "https": "http",
+    "xh": "http",
+    "magick": "convert",
+}
+
+
+@attrs.frozen
+class Handler:
+    """A rule: ``judge`` looks at the invocation; ``reads`` says that arguments may be paths the program reads."""
+
+    judge: Judge
+    reads: bool = True
+
+
+_HANDLERS: dict[str, Handler] = {}
+
+
+def program(*names: str, reads: bool = True) -> Callable[[Judge], Judge]:
+    """Register the decorated function for the programs ``names``."""
+
+    def register(judge: Judge) -> Judge:
+        for name in names:
+            _HANDLERS[name] = Handler(judge, reads)
+        return judge
+
+    return register
+
+
+def handler_for(name: str) -> Handler | None:
+    """Return the rule of a program, or None when no rule knows it."""
+    from . import programs  # noqa: F401  # importing it registers the rules
+
+    return _HANDLERS.get(name)
+
+
+def known_programs() -> tuple[str, ...]:
+    """Return every program a rule exists for."""
+    from . import programs  # noqa: F401
+
+    return tuple(sorted(_HANDLERS))
+
+
+def canonical_name(name: str) -> str:
+    """Return the name rules are registered under: without version, ``.exe`` or a vendor's spelling."""
+    if name.lower().endswith(".exe"):
+        name = name[:-4]
+    found = _VERSIONED.fullmatch(name)
+    if found:
+        name = found.group(1)
+    if name not in _HANDLERS and name.lower() in _HANDLERS:
+        name = name.lower()  # file systems that ignore case run it
+    return _ALIASES.get(name, name)

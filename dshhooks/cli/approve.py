@@ -1,0 +1,37 @@
+"""Answering an ask from the command line."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hookspecs.decisions import ApprovalOutcome
+from hookspecs.execution import ApprovalRequest, Approver
+
+__all__ = ["fixed", "terminal"]
+
+
+def fixed(yes: bool) -> Approver:
+    """Return an approver that always gives the same answer, and says so on stderr."""
+
+    def answer(request: ApprovalRequest) -> ApprovalOutcome:
+        click.echo(f"asked: {request.tool_name}: {request.reason or 'no reason given'} -> {'yes' if yes else 'no'}", err=True)
+        return ApprovalOutcome.ALLOWED_ONCE if yes else ApprovalOutcome.REJECTED
+
+    return answer
+
+
+def terminal() -> Approver:
+    """Return an approver that asks on the terminal; anything but yes is no."""
+
+    async def answer(request: ApprovalRequest) -> ApprovalOutcome:
+        import anyio
+
+        click.secho(f"{request.tool_name} wants to run: {request.reason or 'no reason given'}", fg="yellow", err=True)
+        click.echo("Allow once? [y/N] ", nl=False, err=True)
+        # The thread may stay behind when the call is cancelled: nothing can interrupt a read from a terminal.
+        line = await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+        return ApprovalOutcome.ALLOWED_ONCE if line.strip().lower() in ("y", "yes") else ApprovalOutcome.REJECTED
+
+    return answer

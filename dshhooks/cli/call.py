@@ -1,0 +1,135 @@
+"""``dshhooks call``: one tool call through the whole pipeline."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dshhooks.cli.options import Switches, with_switches
+
+if TYPE_CHECKING:
+    from dshhooks.engine.trace import Trace
+    from hookspecs.execution import Approver, ToolResult
+
+__all__ = ["call", "exit_code", "run_call"]
+
+
+@click.command()
+@click.argument("tool")
+@click.argument("arguments", metavar="JSON", default="{}")
+@click.option("--trace", "show_trace", is_flag=True, help="Print who decided what, and how long it took.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--approve", type=click.Choice(["yes", "no"]), help="Answer when a plugin asks; default: the terminal, else no.")
+@with_switches
+def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: str | None, switches: Switches) -> None:
+    """Run TOOL with JSON arguments ("-" reads them from stdin) in this folder.
+
+    Exits 0 when it worked, 2 when it was denied, 1 when it failed.
+    """
+    import anyio
+
+    parsed = _parse(arguments)
+    result, trace = anyio.run(run_call, switches, tool, parsed, _approver(approve))
+    decision = _decision(trace)
+    if as_json:
+        click.echo(json.dumps(_document(result, decision, trace), ensure_ascii=True))
+    else:
+        if show_trace:
+            from dshhooks.cli.show import tree
+
+            tree(trace.records, f"{tool} {_short(arguments)}")
+        _print_result(result, decision)
+    sys.exit(exit_code(result, decision))
+
+
+async def run_call(switches: Switches, tool: str, arguments: Any, approver: Approver) -> tuple[ToolResult, Trace]:
+    """Open a host, run one call in it, and return the result with its trace."""
+    from dshhooks.harness import Harness
+    from hookspecs.execution import ToolCall
+
+    async with Harness.open(switches.load()) as harness:
+        with harness.hooks.trace() as trace:
+            result = await harness.tools.execute(ToolCall("call-1", tool, arguments, approver=approver))
+        _hint_unknown(harness, tool, result)
+    return result, trace
+
+
+def _hint_unknown(harness: Any, tool: str, result: ToolResult) -> None:
+    if result.is_error and harness.tools.get(tool) is None:
+        names = ", ".join(schema["name"] for schema in harness.tools.schemas()) or "none"
+        click.echo(f"hint: tools of the loaded plugins: {names}", err=True)
+
+
+def _parse(text: str) -> Any:
+    from hookspecs.json import parse
+
+    text = click.get_text_stream("stdin").read() if text == "-" else text
+    try:
+        return parse(text)
+    except ValueError as exc:
+        raise click.UsageError(f"JSON: {exc}; give the arguments as one JSON document, for example '{{\"path\": \"a.txt\"}}'") from None
+
+
+def _approver(answer: str | None) -> Approver:
+    from dshhooks.cli.approve import fixed, terminal
+
+    if answer is not None:
+        return fixed(answer == "yes")
+    return terminal() if sys.stdin.isatty() and sys.stderr.isatty() else fixed(False)
+
+
+def _decision(trace: Trace) -> str | None:
+    return next((record.outcome for record in trace.records if record.hook == "policy"), None)
+
+
+def exit_code(result: ToolResult, decision: str | None) -> int:
+    """Return 0 for success, 2 when policy did not let the call run, else 1."""
+    if not result.is_error:
+        return 0
+    return 2 if decision == "deny" else 1
+
+
+def _document(result: ToolResult, decision: str | None, trace: Trace) -> dict[str, Any]:
+    import attrs
+
+    from dshhooks.tools.wire import block_json, context_json
+    from hookspecs.execution import ToolFailure
+    from hookspecs.json import thaw
+
+    error = None
+    if isinstance(result, ToolFailure):
+        info = result.error.info
+        error = {"message": result.error.message, "name": info and info.name, "code": info and info.code}
+    return {
+        "is_error": result.is_error,
+        "value": None if isinstance(result, ToolFailure) else thaw(result.value),
+        "content": [block_json(block) for block in result.content],
+        "error": error,
+        "decision": decision,
+        "contexts": [context_json(context) for context in result.contexts],
+        "trace": [attrs.asdict(record) for record in trace.records],
+    }
+
+
+def _print_result(result: ToolResult, decision: str | None) -> None:
+    from hookspecs.execution import ToolFailure
+    from hookspecs.values import content_text
+
+    if not isinstance(result, ToolFailure):
+        click.echo(_printable(content_text(result.content)))
+        return
+    info = f" [{result.error.info.code}]" if result.error.info else ""
+    click.secho(_printable(f"{'denied' if decision == 'deny' else 'failed'}{info}: {result.error.message}"), fg="red", err=True)
+
+
+def _printable(text: str) -> str:
+    """Keep lone surrogates from breaking the terminal's encoding."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,84 @@
+"""The switches every command that runs hooks accepts, before or after its name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from dshhooks.config import HarnessConfig
+
+__all__ = ["Switches", "switch_options", "with_switches"]
+
+
+@frozen
+class Switches:
+    """What the command line says about configuration and plugins; ``None`` is silence."""
+
+    config: str | None = None
+    plugins: str | None = None
+    disable: str | None = None
+    no_plugins: bool = False
+
+    def over(self, other: Switches) -> Switches:
+        """Return these switches, with ``other`` where these are silent."""
+        return Switches(
+            self.config if self.config is not None else other.config,
+            self.plugins if self.plugins is not None else other.plugins,
+            self.disable if self.disable is not None else other.disable,
+            self.no_plugins or other.no_plugins,
+        )
+
+    def load(self) -> HarnessConfig:
+        """Read the configuration and apply the switches over the environment's.
+
+        Raises:
+            ConfigError: The configuration is wrong.
+        """
+        from dshhooks.config import load_config
+
+        return self.apply(load_config(self.config))
+
+    def apply(self, config: HarnessConfig) -> HarnessConfig:
+        """Return ``config`` with these switches over its own."""
+        from dshhooks.config import split_names
+
+        given = config.switches
+        switches = attrs.evolve(
+            given,
+            only=split_names(self.plugins) if self.plugins is not None else given.only,
+            disable=split_names(self.disable) if self.disable is not None else given.disable,
+            none=self.no_plugins or given.none,
+        )
+        return attrs.evolve(config, switches=switches)
+
+
+def switch_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the switches to a command and hand them over as ``switches``."""
+
+    @click.option("--config", metavar="FILE", help="Use this configuration file.")
+    @click.option("--plugins", metavar="A,B", help="Only these plugins of the configured ones.")
+    @click.option("--disable", metavar="A,B", help="Not these plugins.")
+    @click.option("--no-plugins", is_flag=True, help="No plugins at all.")
+    @functools.wraps(function)
+    def command(*args: Any, config: Any, plugins: Any, disable: Any, no_plugins: bool, **kwargs: Any) -> Any:
+        return function(*args, switches=Switches(config, plugins, disable, no_plugins), **kwargs)
+
+    return command
+
+
+def with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Like :func:`switch_options` for a verb: what was said before the verb's name counts too."""
+
+    @switch_options
+    @click.pass_obj
+    @functools.wraps(function)
+    def command(before: Switches | None, *args: Any, switches: Switches, **kwargs: Any) -> Any:
+        return function(*args, switches=switches.over(before or Switches()), **kwargs)
+
+    return command

@@ -1,0 +1,84 @@
+"""What people see: tables, and the tree of one call. Colour on a terminal, plain text in a pipe."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from dshhooks.engine.trace import TraceRecord
+
+__all__ = ["console", "duration", "table", "tree"]
+
+_COLOURS = {
+    "allow": "green",
+    "ok": "green",
+    "accept": "green",
+    "allowed-once": "green",
+    "deny": "red",
+    "rejected": "red",
+    "block": "red",
+    "failure": "red",
+    "raised": "red",
+    "aborted": "yellow",
+    "ask": "yellow",
+    "abstain": "bright_black",
+}
+
+
+def console() -> Any:
+    """Return a rich console on stdout that never wraps what goes into a pipe."""
+    from rich.console import Console
+
+    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a plain aligned table; the last column takes what is left of the terminal."""
+    lines = [list(heads), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    for number, line in enumerate(lines):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        if limit and len(text) > limit:
+            text = text[: limit - 1] + "…"
+        click.secho(text, bold=number == 0)
+
+
+def tree(records: Sequence[TraceRecord], title: str) -> None:
+    """Print what every implementation of one call did, nested as it ran."""
+    click.secho(title, bold=True)
+    for index, record in enumerate(records):
+        bars = "".join("│  " if _goes_on(records, index, depth) else "   " for depth in range(record.depth))
+        branch = "├─ " if _goes_on(records, index, record.depth) else "└─ "
+        click.echo(bars + branch + _line(record))
+
+
+def _goes_on(records: Sequence[TraceRecord], index: int, depth: int) -> bool:
+    for record in records[index + 1 :]:
+        if record.depth <= depth:
+            return record.depth == depth
+    return False
+
+
+def _line(record: TraceRecord) -> str:
+    who = record.hook if record.kind == "phase" else f"{record.hook} · {record.plugin}"
+    kind = "" if record.kind in ("phase", "implementation") else f" ({record.kind})"
+    outcome = click.style(record.outcome, fg=_COLOURS.get(record.outcome))
+    detail = f" — {_one_line(record.detail)}" if record.detail else ""
+    return f"{who}{kind}  {outcome}{detail}  {click.style(duration(record.seconds), fg='bright_black')}"
+
+
+def _one_line(text: str, limit: int = 120) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people: ``12 µs``, ``3.4 ms``, ``1.20 s``."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"

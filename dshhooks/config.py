@@ -1,0 +1,216 @@
+"""``dshhooks.toml``, or ``[tool.dshhooks]`` in ``pyproject.toml``: found, read and structured.
+
+The nearest file upwards from the working directory counts; ``DSHHOOKS_CONFIG`` names another. Wrong keys and values
+are :class:`ConfigError`\\ s that name file and key.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from attrs import evolve, field, frozen, validators
+
+from dshhooks.structure import structure
+from hookspecs.errors import ConfigError
+
+__all__ = ["AgentConfig", "ApprovalConfig", "HarnessConfig", "PluginSwitches", "PluginsConfig", "StoreConfig",
+           "ToolsConfig", "find_config", "load_config", "parse_config", "switches_from"]  # fmt: skip
+
+FILE_NAME = "dshhooks.toml"
+
+
+def _positive(instance: object, attribute: Any, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"must be at least 1, not {value}")
+
+
+@frozen
+class PluginsConfig:
+    """``[plugins]``: which plugins take part, and in which order.
+
+    Args:
+        enable: Only these, outermost and asked first in front; ``None``: every installed plugin, by name.
+        disable: Not these; they are not even imported.
+        required: Requirements such as ``"shell-policy>=0.1"``; one that is not met stops the start.
+        autoload: False: without ``enable``, nothing is loaded.
+        shadow: These decide, are recorded, and are not obeyed.
+    """
+
+    enable: list[str] | None = None
+    disable: list[str] = field(factory=list)
+    required: list[str] = field(factory=list)
+    autoload: bool = True
+    shadow: list[str] = field(factory=list)
+
+
+@frozen
+class ToolsConfig:
+    """``[tools]``: how answers of ``tools_pre_execute`` combine."""
+
+    policy_combination: Literal["strictest", "first"] = "strictest"
+
+
+@frozen
+class ApprovalConfig:
+    """``[approval]``: ``"never"`` rejects every ask without asking."""
+
+    policy: Literal["ask", "never"] = "ask"
+
+
+@frozen
+class AgentConfig:
+    """``[agent]``: what an agent uses unless it is told otherwise."""
+
+    provider: str | None = None
+    model: str | None = None
+    prompt_admission: Literal["recorded", "unrecorded"] = "recorded"
+    max_parallel_tool_calls: int = field(default=10, validator=[validators.instance_of(int), _positive])
+
+
+@frozen
+class StoreConfig:
+    """``[store]``: where sessions are kept; ``None``: in memory."""
+
+    url: str | None = None
+
+
+@frozen
+class PluginSwitches:
+    """What the environment and the command line say about plugins, over the file.
+
+    Args:
+        only: Narrows the configured list and keeps its order.
+        disable: Not these.
+        none: No plugin at all.
+    """
+
+    only: tuple[str, ...] | None = None
+    disable: tuple[str, ...] = ()
+    none: bool = False
+
+
+@frozen
+class HarnessConfig:
+    """The whole configuration.
+
+    Args:
+        plugin: ``[plugin.<name>]``: each plugin's own options, structured when it is loaded.
+        switches: What the environment and the command line say over the file.
+        source: Where it was read from, for messages.
+    """
+
+    plugins: PluginsConfig = field(factory=PluginsConfig)
+    tools: ToolsConfig = field(factory=ToolsConfig)
+    approval: ApprovalConfig = field(factory=ApprovalConfig)
+    agent: AgentConfig = field(factory=AgentConfig)
+    store: StoreConfig = field(factory=StoreConfig)
+    plugin: dict[str, dict[str, Any]] = field(factory=dict)
+    switches: PluginSwitches = field(factory=PluginSwitches)
+    source: str = "configuration"
+
+
+@frozen
+class _Document:
+    plugins: PluginsConfig = field(factory=PluginsConfig)
+    tools: ToolsConfig = field(factory=ToolsConfig)
+    approval: ApprovalConfig = field(factory=ApprovalConfig)
+    agent: AgentConfig = field(factory=AgentConfig)
+    store: StoreConfig = field(factory=StoreConfig)
+    plugin: dict[str, dict[str, Any]] = field(factory=dict)
+
+
+def load_config(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    start: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> HarnessConfig:
+    """Find, read and structure the configuration, with the environment's switches applied.
+
+    Args:
+        path: A file; ``None``: ``DSHHOOKS_CONFIG``, else the nearest one upwards from ``start``, else defaults.
+        start: Where to look from; the working directory by default.
+        environ: The environment; ``os.environ`` by default.
+
+    Raises:
+        ConfigError: The file is missing, unreadable, not TOML, or has a wrong key or value.
+    """
+    environ = os.environ if environ is None else environ
+    named = path if path is not None else environ.get("DSHHOOKS_CONFIG") or None
+    file = Path(named) if named is not None else find_config(start or Path.cwd())
+    config = parse_config(*_read(file)) if file is not None else HarnessConfig(source="defaults")
+    return evolve(config, switches=switches_from(environ))
+
+
+def find_config(start: Path) -> Path | None:
+    """Return the nearest ``dshhooks.toml`` or ``pyproject.toml`` with ``[tool.dshhooks]``, upwards; else ``None``."""
+    for folder in (start, *start.resolve().parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+        project = folder / "pyproject.toml"
+        if project.is_file() and b"tool.dshhooks" in _bytes(project):
+            document, _ = _read(project)
+            if document is not None:
+                return project
+    return None
+
+
+def _read(file: Path) -> tuple[Any, str]:
+    try:
+        document = tomllib.loads(_bytes(file).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{file}: not valid TOML: {exc}") from exc
+    if file.name == "pyproject.toml":
+        return document.get("tool", {}).get("dshhooks"), f"{file} [tool.dshhooks]"
+    return document, str(file)
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as exc:
+        raise ConfigError(f"{file}: cannot be read: {exc.strerror or exc}") from exc
+
+
+def parse_config(document: Any, source: str = "configuration") -> HarnessConfig:
+    """Structure a parsed document.
+
+    Raises:
+        ConfigError: A key or value is wrong; names all of them.
+    """
+    parsed = structure(document or {}, _Document, "", source)
+    return HarnessConfig(
+        parsed.plugins, parsed.tools, parsed.approval, parsed.agent, parsed.store, parsed.plugin, source=source
+    )
+
+
+def switches_from(environ: Mapping[str, str]) -> PluginSwitches:
+    """Read ``DSHHOOKS_PLUGINS``, ``DSHHOOKS_DISABLE`` and ``DSHHOOKS_NO_PLUGINS``.
+
+    Raises:
+        ConfigError: ``DSHHOOKS_NO_PLUGINS`` is neither on nor off.
+    """
+    only = environ.get("DSHHOOKS_PLUGINS")
+    return PluginSwitches(
+        only=split_names(only) if only is not None and only.strip() else None,
+        disable=split_names(environ.get("DSHHOOKS_DISABLE", "")),
+        none=_switch(environ.get("DSHHOOKS_NO_PLUGINS", "")),
+    )
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Split a comma list of names; blanks around them and empty entries do not count."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _switch(text: str) -> bool:
+    value = text.strip().lower()
+    if value in ("", "0", "false", "no", "off"):
+        return False
+    if value in ("1", "true", "yes", "on"):
+        return True
+    raise ConfigError(f"DSHHOOKS_NO_PLUGINS={text!r}: use 1 or 0")

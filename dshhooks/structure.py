@@ -1,0 +1,158 @@
+"""Structuring of what people write in configuration files: strict, and wrong values are named by the path of their key.
+
+cattrs does the work; on top of it nothing is coerced (``"no"`` is no bool, a string is no list of letters), unknown keys
+are refused with a suggestion, and a field's validator is heard with the field's path.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import attrs
+
+from hookspecs.errors import ConfigError
+
+__all__ = ["structure"]
+
+T = TypeVar("T")
+Hook = Callable[[Any, Any], Any]
+
+
+def structure(data: Any, kind: type[T], path: str, source: str) -> T:
+    """Structure ``data`` into an attrs class.
+
+    Args:
+        data: What the file holds under ``path``.
+        kind: The attrs class.
+        path: The key, for messages: ``"plugin.retry"``; empty for the whole document.
+        source: The file, for messages.
+
+    Raises:
+        ConfigError: Names every wrong key by its path, with a suggestion for an unknown one.
+    """
+    import cattrs
+
+    try:
+        return _converter().structure(data, kind)
+    except Exception as exc:
+        found = cattrs.transform_error(exc, path=path or "$", format_exception=_described)
+        raise ConfigError(f"{source}: {'; '.join(map(_path_first, found))}") from exc
+
+
+def _described(problem: BaseException, _type: Any) -> str:
+    from cattrs.errors import ForbiddenExtraKeysError
+
+    if isinstance(problem, ForbiddenExtraKeysError):
+        names = [attribute.alias for attribute in attrs.fields(problem.cl)]
+        return "; ".join(_unknown(key, names) for key in sorted(problem.extra_fields))
+    if isinstance(problem, KeyError):
+        return "is required"
+    return str(problem) or type(problem).__name__
+
+
+def _unknown(key: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(key, names, 1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
+    return f"unknown key {key!r} ({hint})"
+
+
+def _path_first(text: str) -> str:
+    """Turn cattrs' ``problem @ $.a['b'].c`` into ``a.b.c: problem``."""
+    problem, _, where = text.rpartition(" @ ")
+    where = re.sub(r"\['([^']*)'\]", r".\1", where).removeprefix("$").removeprefix(".")
+    if problem.startswith("unknown key "):
+        return re.sub(r"unknown key '([^']*)'", rf"{where + '.' if where else ''}\1: unknown key", problem)
+    return f"{where}: {problem}" if where else problem
+
+
+@functools.cache
+def _converter() -> Any:
+    import cattrs
+    from cattrs.cols import is_mapping, is_sequence, is_set
+
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for kind, accepted, named in (
+        (bool, (bool,), "true or false"),
+        (int, (int,), "a whole number"),
+        (float, (int, float), "a number"),
+        (str, (str,), "a string"),
+    ):
+        converter.register_structure_hook(kind, functools.partial(_exactly, kind=kind, accepted=accepted, named=named))
+    converter.register_structure_hook_func(lambda kind: get_origin(kind) is Literal, _one_of)
+    converter.register_structure_hook_factory(
+        lambda kind: is_sequence(kind) or is_set(kind), functools.partial(_list_hook, converter)
+    )
+    converter.register_structure_hook_factory(is_mapping, functools.partial(_mapping_hook, converter))
+    converter.register_structure_hook_factory(attrs.has, functools.partial(_table_hook, converter))
+    return converter
+
+
+def _exactly(value: Any, _type: Any, *, kind: type, accepted: tuple[type, ...], named: str) -> Any:
+    if type(value) not in accepted:
+        raise ValueError(f"must be {named}, not {value!r}")
+    return kind(value)
+
+
+def _one_of(value: Any, kind: Any) -> Any:
+    choices = get_args(kind)
+    for choice in choices:
+        if type(choice) is type(value) and choice == value:
+            return value
+    raise ValueError(f"must be {' or '.join(map(repr, choices))}, not {value!r}")
+
+
+def _list_hook(converter: Any, kind: Any) -> Hook:
+    from cattrs.cols import list_structure_factory
+
+    arguments = [argument for argument in get_args(kind) if argument is not Ellipsis] or [Any]
+    inner = list_structure_factory(list[arguments[0]], converter)  # type: ignore[valid-type]
+    origin = get_origin(kind) or kind
+    build = origin if origin in (tuple, set, frozenset) else list
+
+    def hook(value: Any, wanted: Any) -> Any:
+        if not isinstance(value, list):
+            raise ValueError(f"must be a list, not {value!r}")
+        return build(inner(value, wanted))
+
+    return hook
+
+
+def _mapping_hook(converter: Any, kind: Any) -> Hook:
+    from cattrs.cols import mapping_structure_factory
+
+    return _table(mapping_structure_factory(kind, converter))
+
+
+def _table_hook(converter: Any, kind: Any) -> Hook:
+    from cattrs.gen import make_dict_structure_fn, override
+
+    overrides = {
+        attribute.name: override(struct_hook=functools.partial(_field, converter, kind, attribute))
+        for attribute in attrs.fields(attrs.resolve_types(kind))
+        if attribute.init
+    }
+    return _table(make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, **overrides))
+
+
+def _table(inner: Hook) -> Hook:
+    def hook(value: Any, wanted: Any) -> Any:
+        if not isinstance(value, dict):
+            raise ValueError(f"must be a table, not {value!r}")
+        return inner(value, wanted)
+
+    return hook
+
+
+def _field(converter: Any, kind: type, attribute: Any, value: Any, wanted: Any) -> Any:
+    """Structure one field and run its validator here, where cattrs still knows the path."""
+    structured = value if wanted is Any or wanted is None else converter.structure(value, wanted)
+    if attribute.validator is not None and attribute.converter is None:
+        try:
+            attribute.validator(object.__new__(kind), attribute, structured)
+        except AttributeError:
+            pass  # it looks at other fields; the class runs it again when they are there
+    return structured

@@ -1,0 +1,72 @@
+"""A plugin's tools: registered through it, gone with it (spec/core.md 1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dshhooks.engine.faults import is_fault
+from hookspecs.errors import PluginError, error_message
+
+if TYPE_CHECKING:
+    from dshhooks.engine.hooks import Registration
+    from dshhooks.tools.registry import ToolRegistry
+
+__all__ = ["PluginRegistry", "contribute"]
+
+
+class PluginRegistry:
+    """The registry as a plugin's ``register_tools`` sees it: everything registered through it is the plugin's.
+
+    A plugin registered for one agent registers for that agent unless it says otherwise.
+    """
+
+    def __init__(self, registry: ToolRegistry, agent: object) -> None:
+        self._registry, self._agent = registry, agent
+        self._registrations: list[Registration] = []
+
+    def register(self, definition: Any, *, agent: object = None) -> Registration:
+        """Like :meth:`ToolRegistry.register`."""
+        return self._kept(self._registry.register(definition, agent=agent or self._agent))
+
+    def guard(self, fn: Any, *, agent: object = None) -> Registration:
+        """Like :meth:`ToolRegistry.guard`."""
+        return self._kept(self._registry.guard(fn, agent=agent or self._agent))
+
+    def restrict(self, agent: object, **lists: Any) -> Registration:
+        """Like :meth:`ToolRegistry.restrict`."""
+        return self._kept(self._registry.restrict(agent, **lists))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._registry, name)
+
+    def _kept(self, registration: Registration) -> Registration:
+        self._registrations.append(registration)
+        return registration
+
+    def dispose(self) -> None:
+        """Take back everything the plugin registered."""
+        while self._registrations:
+            self._registrations.pop().dispose()
+
+
+def contribute(registry: ToolRegistry, plugin: str) -> Callable[[], None]:
+    """Call a plugin's ``register_tools``; return what takes its tools back.
+
+    Raises:
+        PluginError: It raised; what it had registered by then is taken back.
+    """
+    hooks = registry.hooks
+    agent = hooks.agent_of(plugin)
+    own = PluginRegistry(registry, agent)
+    for impl in hooks.plan("register_tools", agent).implementations:
+        if impl.plugin == plugin:
+            try:
+                impl.fn(own)
+            except BaseException as exc:
+                own.dispose()
+                if not is_fault(exc):
+                    raise
+                what = f"{type(exc).__name__}: {error_message(exc)}"
+                raise PluginError(f"plugin {plugin!r} failed in hook 'register_tools': {what}") from exc
+    return own.dispose
