@@ -25,6 +25,7 @@ PLUGINS = 50
 ROOT = Path(__file__).parent.parent
 
 IMPORT = "from dshhooks import hookimpl, Deny"
+VERSION = "from dshhooks.cli.main import main; main(['version'])"
 DISCOVER = f"from dshhooks.plugins.discovery import discover; assert len(discover()) >= {PLUGINS}"
 LOAD = (
     "from dshhooks.config import HarnessConfig; from dshhooks.engine.hooks import Hooks; "
@@ -60,8 +61,7 @@ CHILDREN = (
     Child("nothing", "python", ("-c", "pass")),
     Child("import", "dshhooks", ("-c", IMPORT), "pluggy", 2.0),
     Child("import", "pluggy", ("-c", "import pluggy")),
-    Child("command `version`", "dshhooks", ("-m", "dshhooks", "version"), "pluggy", None),
-    Child("command `version`", "pluggy", ("-c", "import pluggy; print(pluggy.__version__)")),
+    Child("command `version`", "dshhooks", ("-c", VERSION)),
     Child(f"{PLUGINS} installed plugins, found", "dshhooks", ("-c", DISCOVER)),
     Child(f"{PLUGINS} installed plugins, found and loaded", "dshhooks", ("-c", LOAD), "pluggy", None),
     Child(f"{PLUGINS} installed plugins, found and loaded", "pluggy", ("-c", PLUGGY_LOAD)),

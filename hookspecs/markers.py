@@ -68,8 +68,9 @@ class HookMeta:
 
     @property
     def wrappable(self) -> bool:
-        """Whether wrappers are allowed: nobody may stand between a guard or an observer and the event."""
-        return self.generator or self.authority not in (Authority.REFUSE, Authority.OBSERVE)
+        """Whether wrappers are allowed: nobody may stand before a guard, an observer, or another plugin's contribution."""
+        alone = self.authority is Authority.CONTRIBUTE and self.synchronous
+        return self.generator or not (alone or self.authority in (Authority.REFUSE, Authority.OBSERVE))
 
 
 def hookspec(

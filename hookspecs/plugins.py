@@ -24,7 +24,7 @@ class ContributeHooks:
 
         Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: are not entered; each plugin is asked by itself.
+        Wrappers: none; each plugin is asked by itself.
 
         Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
             what the plugin had added is taken back.
@@ -49,7 +49,7 @@ class ContributeHooks:
 
         Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: are not entered; each plugin is asked by itself.
+        Wrappers: none; each plugin is asked by itself.
 
         Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
             what the plugin had added is taken back.
@@ -75,7 +75,7 @@ class ContributeHooks:
 
         Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: are not entered; each plugin is asked by itself.
+        Wrappers: none; each plugin is asked by itself.
 
         Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
             what the plugin had added is taken back. Without the plugin its variants are read as unknown ones and
@@ -101,7 +101,7 @@ class ContributeHooks:
 
         Authority: contribute. Plain functions only: ``async def`` is refused at registration.
 
-        Wrappers: are not entered; each plugin is asked by itself.
+        Wrappers: none; each plugin is asked by itself.
 
         Failure: a ``PluginError`` naming plugin and hook reaches whoever opens the host or registers the plugin, and
             what the plugin had added is taken back.

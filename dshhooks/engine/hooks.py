@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ from dshhooks.engine.plan import ChainLink, Plan, async_form, compile_plan
 from dshhooks.engine.shadow import shadowed
 from dshhooks.engine.trace import Trace, collecting, instrument
 from hookspecs import hookspec_classes
-from hookspecs.errors import HookUsageError, PluginError
+from hookspecs.errors import ConfigError, HookUsageError, PluginError, error_message
 from hookspecs.markers import META, PROJECT, Authority, HookMeta
 
 __all__ = ["Hooks", "Registration"]
@@ -325,7 +326,13 @@ class Hooks:
             self._plans = {}
 
     def set_policy_combination(self, value: str) -> None:
-        """Set how answers of ``tools_pre_execute`` combine: ``"strictest"`` or ``"first"``."""
+        """Set how answers of ``tools_pre_execute`` combine: ``"strictest"`` or ``"first"``.
+
+        Raises:
+            ConfigError: Neither of the two; nothing changes then.
+        """
+        if value not in ("strictest", "first"):
+            raise ConfigError(f"policy_combination must be 'strictest' or 'first', not {value!r}")
         self.policy_combination = value
         self._plans = {}
 
@@ -333,13 +340,15 @@ class Hooks:
 def _instantiate(plugin: type) -> object:
     try:
         return plugin()
-    except Exception as exc:
-        raise PluginError(f"plugin class {plugin.__name__} could not be called: {exc}") from exc
+    except (Exception, SystemExit) as exc:
+        raise PluginError(f"plugin class {plugin.__name__} could not be called: {error_message(exc)}") from exc
 
 
 def _own_name(plugin: object) -> str:
     for attribute in ("name", "__name__"):
         value = inspect.getattr_static(plugin, attribute, None)
+        if isinstance(value, types.MemberDescriptorType):  # a slot: reading it runs nobody's code
+            value = getattr(plugin, attribute, None)
         if isinstance(value, str) and value:
             return value
     return type(plugin).__name__
@@ -351,6 +360,16 @@ def _refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrappe
         raise PluginError(f"{where}: this hook is called synchronously; use a plain `def`")
     if wrapper and not meta.wrappable:
         raise PluginError(f"{where}: a {meta.authority.value} hook takes no wrappers; nobody may stand in front of it")
+    if not wrapper and meta.authority in _SILENT and not meta.generator and _yields(function):
+        raise PluginError(f"{where}: a function with `yield` would never run here; return instead")
+
+
+# Nobody looks at what these answer, so a generator that nobody runs would go unnoticed.
+_SILENT = (Authority.OBSERVE, Authority.CHECKPOINT)
+
+
+def _yields(function: Any) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
 def _about(arguments: dict[str, Any]) -> object:

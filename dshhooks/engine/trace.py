@@ -6,7 +6,7 @@ this module did not exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import isawaitable
@@ -15,9 +15,11 @@ from typing import Any
 
 from attrs import define, field
 
+from dshhooks.engine.faults import discard
 from dshhooks.engine.plan import Implementation
 from hookspecs.decisions import Ask, Block, BlockPrompt, Deny
 from hookspecs.errors import error_message
+from hookspecs.execution import ToolFailure, ToolSuccess
 
 __all__ = ["Trace", "TraceRecord", "current_trace", "instrument", "note_shadow", "outcome_of", "phase"]
 
@@ -81,15 +83,22 @@ def phase(hook: str, plugin: str = "", kind: str = "phase") -> Iterator[TraceRec
     trace, depth = held
     record = TraceRecord(hook, plugin, kind, depth)
     trace.records.append(record)
-    token = _current.set((trace, depth + 1))
+    with _timed(trace, record):
+        yield record
+
+
+@contextmanager
+def _timed(trace: Trace, record: TraceRecord) -> Iterator[None]:
+    """Nest what happens inside in the record, and add its time."""
+    token = _current.set((trace, record.depth + 1))
     started = perf_counter()
     try:
-        yield record
+        yield
     except BaseException as exc:
         record.outcome, record.detail = outcome_of(exc)
         raise
     finally:
-        record.seconds = perf_counter() - started
+        record.seconds += perf_counter() - started
         # A generator wrapper that is closed late runs in another context; there is nothing to restore there.
         try:
             _current.reset(token)
@@ -114,10 +123,10 @@ def outcome_of(answer: Any) -> tuple[str, str]:
         from hookspecs.values import content_text
 
         return "block", content_text(answer.feedback)
-    if getattr(answer, "is_error", None) is True:
+    if isinstance(answer, ToolFailure):
         info = answer.error.info
         return "failure", f"{info.code}: {answer.error.message}" if info else answer.error.message
-    if getattr(answer, "is_error", None) is False:
+    if isinstance(answer, ToolSuccess):
         return "ok", ""
     return (answer, "") if isinstance(answer, str) else (type(answer).__name__.lower(), "")
 
@@ -138,21 +147,32 @@ def _plain(impl: Implementation) -> Callable[..., Any]:
     def traced(*args: Any) -> Any:
         with phase(impl.hook, impl.plugin, impl.kind) as record:
             answer = impl.fn(*args)
-            if record is None or answer is None or not isawaitable(answer):
+            trace = current_trace()
+            if record is None or trace is None or answer is None or not isawaitable(answer):
                 return _finish(record, answer)
-            return finish_later(answer, record)
-
-    async def finish_later(answer: Any, record: TraceRecord) -> Any:
-        started = perf_counter()
-        try:
-            return _finish(record, await answer)
-        except BaseException as exc:
-            record.outcome, record.detail = outcome_of(exc)
-            raise
-        finally:
-            record.seconds += perf_counter() - started
+        return _Later(answer, trace, record)
 
     return traced
+
+
+class _Later:
+    """A traced implementation's awaitable: what it waits for counts as its time and nests in its record."""
+
+    __slots__ = ("_answer", "_record", "_trace")
+
+    def __init__(self, answer: Awaitable[Any], trace: Trace, record: TraceRecord) -> None:
+        self._answer, self._trace, self._record = answer, trace, record
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._wait().__await__()
+
+    async def _wait(self) -> Any:
+        with _timed(self._trace, self._record):
+            return _finish(self._record, await self._answer)
+
+    def close(self) -> None:
+        """Go unawaited, as the answer itself would have."""
+        discard(self._answer)
 
 
 def _generator(impl: Implementation) -> Callable[..., Any]:

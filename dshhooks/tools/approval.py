@@ -10,7 +10,7 @@ import logging
 from inspect import isawaitable
 from typing import Any, Literal
 
-from dshhooks.engine.faults import is_fault
+from dshhooks.engine.faults import discard, is_fault
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described
 from dshhooks.engine.trace import phase
@@ -96,7 +96,11 @@ class Approvals:
                 raise
             log.warning("approval of tool %r failed and counts as unavailable: %s", request.tool_name, described(exc))
             return ApprovalOutcome.UNAVAILABLE
-        return answer if isinstance(answer, ApprovalOutcome) else ApprovalOutcome.UNAVAILABLE
+        if isinstance(answer, ApprovalOutcome):
+            return answer
+        discard(answer)
+        log.warning("approval of tool %r was answered with a %s and counts as unavailable", request.tool_name, type(answer).__name__)
+        return ApprovalOutcome.UNAVAILABLE
 
     async def _ask_hooks(self, request: ApprovalRequest) -> Any:
         plan = self._hooks.plan("approval_request", request.agent)

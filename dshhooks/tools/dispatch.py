@@ -7,16 +7,15 @@ from typing import Any
 
 from anyio import to_thread
 
-from dshhooks.engine.faults import is_fault
+from dshhooks.engine.faults import discard, is_fault
 from dshhooks.tools.execution import AROUND, BODY, ToolRun
 from dshhooks.tools.layers import Entry, Layers
-from dshhooks.tools.outcome import aborted, failure_of, seal_content
+from dshhooks.tools.outcome import aborted, authored_content, failure_of
 from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import NotLosslessError, ToolNotFoundError, ToolOutputError, error_message
 from hookspecs.execution import ToolResult, ToolRunContext, ToolSuccess
 from hookspecs.json import MISSING, freeze
 from hookspecs.signal import NEVER, CancelSignal, fuse
-from hookspecs.values import as_content
 
 __all__ = ["canonicalize", "dispatch"]
 
@@ -43,8 +42,10 @@ async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
         return result if not signal.aborted else _minted(run, aborted(invoked=True))
     finally:
         untie()
-        run.stage = AROUND
-        run.show_signal(outer)
+        # A wrapper that let go of its call_next() may have ended the stage already; then nothing is given back.
+        if run.stage == BODY:
+            run.stage = AROUND
+            run.show_signal(outer)
 
 
 def canonicalize(run: ToolRun, layers: Layers, value: Any) -> ToolSuccess:
@@ -106,15 +107,18 @@ def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:
     try:
         value = freeze(value)
     except NotLosslessError as exc:
+        discard(value)
         raise ToolOutputError(f"{where} returned something that is {error_message(exc)}", (error_message(exc),)) from exc
     violations = entry.validate_output(value)
     if violations:
         raise ToolOutputError(f"{where} returned a value outside its schema: {'; '.join(violations)}", violations)
     try:
-        content = seal_content(as_content(output.render(execution.arguments, value)))
+        content = authored_content(output.render(execution.arguments, value))
         meta: Any = MISSING
         if output.presentation_meta is not None and execution.parent is None:
-            meta = freeze(output.presentation_meta(execution.arguments, value))
+            meta = output.presentation_meta(execution.arguments, value)
+            discard(meta)
+            meta = freeze(meta)
     except (Exception, SystemExit) as exc:
         if isinstance(exc, ToolOutputError):
             raise

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any, Final
 
 import attrs
 
-from dshhooks.engine.faults import HookNote, origin
+from dshhooks.engine.faults import HookNote, discard, origin
 from hookspecs.decisions import Block
 from hookspecs.errors import HarnessError, error_message
 from hookspecs.execution import ErrorInfo, ToolError, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING, freeze
-from hookspecs.values import Content, HookContext, PluginSource, TextBlock, UserSource, content_text
+from hookspecs.values import Content, HookContext, PluginSource, TextBlock, UserSource, as_content, content_text
 
-__all__ = ["aborted", "blocked", "denial", "failure_of", "materialize", "seal_content"]
+__all__ = ["aborted", "authored_content", "blocked", "denial", "failure_of", "materialize", "seal_content",
+           "with_contexts"]  # fmt: skip
 
 BEFORE: Final = ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH")
 ABORTED: Final = ErrorInfo("AbortError", "ABORTED")
@@ -28,12 +30,19 @@ def failure_of(exc: BaseException, *, blame: bool = True) -> ToolFailure:
             body, whose foreign exceptions have no code.
     """
     if isinstance(exc, HarnessError):
-        info = ErrorInfo(exc.name, _exact(exc.code))
-        return ToolFailure(ToolError(error_message(exc) or exc.name, info))
+        info = _info(exc)
+        return ToolFailure(ToolError(error_message(exc) or info.name, info))
     note = origin(exc) if blame else None
     if note is None:
         return ToolFailure(ToolError(_described(exc, named=False)))
     return _plugin_failed(exc, note)
+
+
+def _info(exc: HarnessError) -> ErrorInfo:
+    try:
+        return ErrorInfo(_exact(exc.name), _exact(exc.code))
+    except (Exception, SystemExit):  # noqa: BLE001 - a subclass that never called super().__init__, or worse
+        return ErrorInfo(type(exc).__name__, "HARNESS_ERROR")
 
 
 def _plugin_failed(exc: BaseException, note: HookNote) -> ToolFailure:
@@ -103,6 +112,21 @@ def seal_content(content: Content) -> Content:
     return content
 
 
+def authored_content(content: Any) -> Content:
+    """Return what a tool's ``render`` or ``finalize_content`` answered as sealed content.
+
+    Raises:
+        TypeError: Neither a ``str`` nor a sequence of blocks; ``NotLosslessError`` for what is in them.
+    """
+    if type(content) is str:
+        return (TextBlock(content),)
+    try:
+        return seal_content(as_content(content))
+    except TypeError:
+        discard(content)
+        raise
+
+
 def _seal_value(value: Any) -> Any:
     """Freeze a block or source field by field; nested blocks and contexts alike."""
     kind = type(value)
@@ -144,7 +168,7 @@ def _seal_error(error: ToolError) -> ToolError:
 
 def with_contexts(result: ToolResult, contexts: tuple[HookContext, ...]) -> ToolResult:
     """Return the result with exactly these contexts."""
-    if result.contexts == contexts:
+    if len(result.contexts) == len(contexts) and all(map(is_, result.contexts, contexts)):
         return result
     if isinstance(result, ToolSuccess):
         return ToolSuccess(

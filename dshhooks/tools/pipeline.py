@@ -22,11 +22,10 @@ from dshhooks.tools.dispatch import canonicalize, dispatch
 from dshhooks.tools.execution import AROUND, DONE, POLICY, ToolRun, seal
 from dshhooks.tools.guards import ask_hooks, ask_layer
 from dshhooks.tools.layers import Layers
-from dshhooks.tools.outcome import aborted, blocked, denial, failure_of, materialize, seal_content, with_contexts
+from dshhooks.tools.outcome import aborted, authored_content, blocked, denial, failure_of, materialize, with_contexts
 from hookspecs.decisions import Accept, Allow, Ask, Block, Deny
 from hookspecs.execution import ToolExecution, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING
-from hookspecs.values import as_content
 
 __all__ = ["Pipeline"]
 
@@ -43,7 +42,7 @@ class Pipeline:
     async def execute(self, call: Any) -> ToolResult:
         """Run one call to its result: prepare, dispatch, finalize."""
         run, fault = self.create(call)
-        result = failure_of(fault) if fault is not None else await self.prepare(run)
+        result = failure_of(fault, blame=False) if fault is not None else await self.prepare(run)
         if result is None:
             result = await self.dispatch(run)
         return await self.finalize(run, result)
@@ -212,7 +211,7 @@ class Pipeline:
                 content = run.finalizer(run.execution, result)
             if content is None:
                 return result
-            content = seal_content(as_content(content))
+            content = authored_content(content)
         except BaseException as exc:
             if not is_fault(exc):
                 raise

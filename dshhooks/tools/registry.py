@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from dshhooks.engine.faults import discard, is_fault, origin
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
 from dshhooks.tools.approval import Approvals
@@ -15,7 +16,7 @@ from dshhooks.tools.definition import ToolDefinition, check_definition, check_ti
 from dshhooks.tools.layers import Entry, Guard, GuardFunction, Layer, Layers, Restriction
 from dshhooks.tools.pipeline import Pipeline
 from dshhooks.tools.schema import check_schema, compile_schema
-from hookspecs.errors import HarnessError, NotLosslessError, error_message
+from hookspecs.errors import HarnessError, NotLosslessError, PluginFailedError, error_message
 from hookspecs.execution import ToolCall, ToolResult
 from hookspecs.json import snapshot
 from hookspecs.signal import CancelSignal
@@ -80,8 +81,10 @@ class ToolRegistry:
     def _announce(self, undo: Any) -> None:
         try:
             self.hooks.call_now("tools_change")
-        except BaseException:
+        except BaseException as exc:
             undo()
+            if isinstance(exc, SystemExit):
+                raise _plugin_exited(exc) from exc
             raise
 
     def _remove(self, layer: Layer, name: str, entry: Entry) -> bool:
@@ -99,7 +102,9 @@ class ToolRegistry:
         # What was lifted stays lifted, so an objection can only be written down.
         try:
             self.hooks.call_now("tools_change")
-        except Exception as exc:  # noqa: BLE001
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
             log.warning("a tools_change hook objected to a removal and was ignored: %s", described(exc))
 
     def guard(self, fn: GuardFunction, *, agent: object = None) -> Registration:
@@ -190,6 +195,7 @@ class ToolRegistry:
             safe = entry.definition.is_concurrency_safe(call.arguments)
         except (Exception, SystemExit):  # noqa: BLE001 - a classifier that breaks has not said yes
             return "exclusive"
+        discard(safe)
         return "parallel" if safe is True else "exclusive"
 
     # -- running ---------------------------------------------------------------------------------------------------
@@ -209,6 +215,12 @@ class ToolRegistry:
         """Run a tool by name with a fresh id; like :meth:`execute`."""
         arguments = {} if arguments is None else arguments
         return await self.pipeline.execute(ToolCall(f"call-{next(self._ids)}", name, arguments, signal, agent))
+
+
+def _plugin_exited(exc: SystemExit) -> PluginFailedError:
+    note = origin(exc)
+    who = f"plugin {note.plugin!r}" if note is not None else "a plugin"
+    return PluginFailedError(f"{who} failed in hook 'tools_change': {described(exc)}")
 
 
 def _duplicate(name: str, agent: object) -> HarnessError:

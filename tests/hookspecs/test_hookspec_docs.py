@@ -173,7 +173,8 @@ class TestDocs:
     @every_hook
     def test_says_whether_wrappers_are_allowed(self, doc: HookDoc) -> None:
         """Hooks nobody may stand around say 'none'."""
-        none = doc.row.authority in (Authority.REFUSE, Authority.OBSERVE)
+        registers = doc.row.authority is Authority.CONTRIBUTE and doc.meta.synchronous
+        none = registers or doc.row.authority in (Authority.REFUSE, Authority.OBSERVE)
         assert doc.parts["Wrappers"].startswith("none") is none
 
     @every_hook

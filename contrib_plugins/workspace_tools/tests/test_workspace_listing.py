@@ -99,7 +99,12 @@ class TestListing:
 
     @pytest.mark.parametrize(
         ("path", "code"),
-        [("a.txt", "NOT_A_DIRECTORY"), ("nope", "NOT_FOUND"), ("out-dir", "OUTSIDE_WORKSPACE"), ("..", "OUTSIDE_WORKSPACE")],
+        [
+            ("a.txt", "NOT_A_DIRECTORY"),
+            ("nope", "NOT_FOUND"),
+            ("out-dir", "OUTSIDE_WORKSPACE"),
+            ("..", "OUTSIDE_WORKSPACE"),
+        ],
     )
     def test_refused(self, workspace, links, path, code):
         """Only folders inside can be listed."""

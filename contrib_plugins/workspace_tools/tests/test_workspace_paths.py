@@ -79,7 +79,9 @@ class TestAccepted:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("path", ["..", "../outside/secret.txt", "sub/../../outside", "./..", "sub/../..", "../workspace"])
+    @pytest.mark.parametrize(
+        "path", ["..", "../outside/secret.txt", "sub/../../outside", "./..", "sub/../..", "../workspace"]
+    )
     def test_dots_that_lead_out(self, workspace, path):
         """``..`` above the root is refused, even on a way that would come back."""
         assert code_of(workspace, path) == "OUTSIDE_WORKSPACE"
@@ -232,7 +234,20 @@ class TestRoot:
 
 
 NAMES = st.sampled_from(
-    [".", "..", "a.txt", "sub", "b.txt", "in-dir", "in-up", "in-chain", "in-absolute", "in-dangling", "out-dir", "out-parent"]
+    [
+        ".",
+        "..",
+        "a.txt",
+        "sub",
+        "b.txt",
+        "in-dir",
+        "in-up",
+        "in-chain",
+        "in-absolute",
+        "in-dangling",
+        "out-dir",
+        "out-parent",
+    ]
     + ["out-relative", "out-chain", "out-deep", "out-dangling", "secret.txt", "workspace", "outside", "loop", "x", ""]
 )
 

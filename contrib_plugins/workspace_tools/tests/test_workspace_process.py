@@ -17,7 +17,12 @@ pytestmark = pytest.mark.anyio
 def bash(source, cwd="/", timeout=30.0, limit=1000, **how):
     how.setdefault("kill_grace", 0.3)
     return Command(
-        argv=("bash", "-c", "--", source), cwd=str(cwd), env=dict(os.environ), timeout=timeout, max_output_bytes=limit, **how
+        argv=("bash", "-c", "--", source),
+        cwd=str(cwd),
+        env=dict(os.environ),
+        timeout=timeout,
+        max_output_bytes=limit,
+        **how,
     )
 
 
@@ -236,7 +241,9 @@ class TestCancel:
 
     async def test_grace_is_given(self, ready, tmp_path):
         """A command gets to clean up after SIGTERM before it is killed."""
-        source = f"trap 'echo cleaned > {tmp_path}/note; exit' TERM; echo $$ > {ready.path}; while :; do sleep 0.01; done"
+        source = (
+            f"trap 'echo cleaned > {tmp_path}/note; exit' TERM; echo $$ > {ready.path}; while :; do sleep 0.01; done"
+        )
         await cancelled_when(ready, bash(source, kill_grace=20))
         assert (tmp_path / "note").read_text() == "cleaned\n"
 

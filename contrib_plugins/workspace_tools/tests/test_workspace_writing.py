@@ -97,7 +97,16 @@ class TestWritten:
 class TestRefused:
     @pytest.mark.parametrize(
         "path",
-        ["out-file", "out-dir/x", "out-dangling", "out-dangling-relative", "out-chain", "out-parent/x", "../x", "/tmp/x/y"],
+        [
+            "out-file",
+            "out-dir/x",
+            "out-dangling",
+            "out-dangling-relative",
+            "out-chain",
+            "out-parent/x",
+            "../x",
+            "/tmp/x/y",
+        ],
     )
     def test_outside(self, workspace, links, outside, tmp_path, path):
         """Nothing outside is made or changed, also not through a link to nothing."""
