@@ -5,13 +5,12 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import Any
 
-from anyio import to_thread
-
 from dshhooks.engine.faults import discard, is_fault
 from dshhooks.tools.execution import AROUND, BODY, ToolRun
 from dshhooks.tools.layers import Entry, Layers
 from dshhooks.tools.outcome import aborted, authored_content, failure_of
 from dshhooks.tools.scope import tied_scope
+from dshhooks.tools.threads import run_in_thread
 from hookspecs.errors import NotLosslessError, ToolNotFoundError, ToolOutputError, error_message
 from hookspecs.execution import ToolResult, ToolRunContext, ToolSuccess
 from hookspecs.json import MISSING, freeze
@@ -84,18 +83,10 @@ class _Unwound:
 async def _invoke(entry: Entry, execution: ToolRunContext) -> Any:
     execute = entry.definition.execute
     if entry.threaded:
-        value = await to_thread.run_sync(_threaded, execute, execution.arguments, execution)
+        value = await run_in_thread(execute, execution.arguments, execution)
     else:
         value = execute(execution.arguments, execution)
     return await value if isawaitable(value) else value
-
-
-def _threaded(execute: Any, arguments: Any, execution: ToolRunContext) -> Any:
-    try:
-        return execute(arguments, execution)
-    except StopIteration as exc:
-        # A StopIteration cannot cross a future; async bodies get the same error from Python itself.
-        raise RuntimeError("the tool raised StopIteration") from exc
 
 
 def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:

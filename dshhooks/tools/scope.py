@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import anyio
-from anyio import from_thread
 from anyio.lowlevel import current_token
 
 from hookspecs.signal import CancelSignal
@@ -18,18 +18,26 @@ __all__ = ["tied_scope"]
 @contextmanager
 def tied_scope(signal: CancelSignal) -> Iterator[anyio.CancelScope]:
     """Open a cancel scope that is cancelled when ``signal`` aborts, from whichever thread."""
-    home, token = threading.get_ident(), current_token()
+    home, loop = threading.get_ident(), current_token().native_token
+    open_ = True
 
     with anyio.CancelScope() as scope:
 
         def cancel() -> None:
             if threading.get_ident() == home:
                 scope.cancel()
-            else:
-                from_thread.run_sync(scope.cancel, token=token)
+                return
+            # Only a note for the loop: the thread that aborts may be one this loop is waiting for, and must not wait.
+            soon: Any = getattr(loop, "call_soon_threadsafe", None) or getattr(loop, "run_sync_soon")  # noqa: B009
+            soon(cancel_if_open)
+
+        def cancel_if_open() -> None:
+            if open_:
+                scope.cancel()
 
         untie = signal.add_listener(cancel)
         try:
             yield scope
         finally:
             untie()
+            open_ = False

@@ -51,8 +51,8 @@ def compile_problems(schema: dict[str, Any]) -> Problems:
                 return found
         try:
             if not compiled:
-                compiled.append(_library_validator(schema))
-            if compiled[0].is_valid(value):
+                compiled.append(_library_verdict(schema))
+            if compiled[0](value):
                 return ()
         except Exception:  # noqa: BLE001 - the library cannot read it; the walk can
             return _limited(_walk(schema, value, ()))
@@ -61,17 +61,18 @@ def compile_problems(schema: dict[str, Any]) -> Problems:
     return problems
 
 
-def _library_validator(schema: dict[str, Any]) -> Any:
+def _library_verdict(schema: dict[str, Any]) -> Callable[[Any], bool]:
     import jsonschema_rs
 
-    return jsonschema_rs.Draft202012Validator(schema)
+    return jsonschema_rs.Draft202012Validator(schema).is_valid
 
 
 def _sealable(value: Any) -> tuple[Problem, ...]:
     try:
         freeze(value)
     except NotLosslessError as exc:
-        return (((), f"is {error_message(exc)}"),)
+        text = error_message(exc).replace(" at value: ", ": ", 1).replace(" at value.", " at ", 1)
+        return (((), f"is {text}"),)
     return ()
 
 

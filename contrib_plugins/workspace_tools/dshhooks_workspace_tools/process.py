@@ -95,6 +95,7 @@ async def run_command(command: Command) -> Completed:
             # Shielded: cancelled in the middle, a started process would be known by its mark only.
             with anyio.CancelScope(shield=True):
                 process = await _start(command, marks, out, err)
+            assert process is not None  # nothing cancels a shielded scope
             tree.leader = process.pid
             with anyio.move_on_after(command.timeout) as limit:
                 await _follow(process, (out, err), command.drain_grace)

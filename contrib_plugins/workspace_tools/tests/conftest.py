@@ -116,6 +116,20 @@ def open_fds():
 
 
 @pytest.fixture
+def has_children():
+    """Return a function that tells whether this process has a child, running or not yet collected."""
+
+    def has() -> bool:
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return True
+
+    return has
+
+
+@pytest.fixture
 def running():
     """Return a function that tells whether a process runs; a zombie waiting for its parent does not."""
 

@@ -156,8 +156,8 @@ class TestFiles:
 
     async def test_long_read_is_cancelled(self, actions, root):
         """Skipping through a huge file ends soon after its cancellation."""
-        with open(root / "huge", "wb") as file:
-            file.truncate(2**40)
+        (root / "huge").touch()
+        os.truncate(root / "huge", 2**40)
         with anyio.move_on_after(0.05) as scope:
             await actions.read_file("huge", 10**9)
         assert scope.cancelled_caught

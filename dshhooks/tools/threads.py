@@ -1,0 +1,49 @@
+"""Running a plain function in a worker thread without ever leaving it behind (decisions.md 3.6)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+__all__ = ["run_in_thread"]
+
+
+async def run_in_thread(fn: Callable[..., Any], *args: Any) -> Any:
+    """Return ``fn(*args)``, run in a worker thread.
+
+    However the waiting ends, it ends after ``fn`` has: a scope's cancellation is held back by anyio itself, asyncio's
+    own ``Task.cancel()`` goes through that shield and is held back here.
+    """
+    claim, finished = threading.Lock(), threading.Event()
+
+    def work() -> Any:
+        if not claim.acquire(blocking=False):
+            return None  # nobody waits any more
+        try:
+            return fn(*args)
+        except StopIteration as exc:
+            # A StopIteration cannot cross a future; async bodies get the same error from Python itself.
+            raise RuntimeError("the tool raised StopIteration") from exc
+        finally:
+            finished.set()
+
+    try:
+        return await to_thread.run_sync(work)
+    except BaseException:
+        if not finished.is_set() and not claim.acquire(blocking=False):
+            await _outlast(finished)
+        raise
+
+
+async def _outlast(finished: threading.Event) -> None:
+    """Wait for a thread that is past stopping, however often this task is cancelled meanwhile."""
+    while not finished.is_set():
+        try:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(finished.wait)
+        except BaseException:  # noqa: BLE001, S110 - the cancellation that is being held back, once more
+            pass
