@@ -80,7 +80,8 @@ def raw_tool() -> Any:
 
     integer = {"type": "integer"}
     parameters = {"type": "object", "properties": {"a": integer, "b": integer}, "required": ["a", "b"]}
-    return ToolDefinition("add", "Add two integers.", parameters, ToolOutput(integer, lambda _args, value: str(value)), add)
+    output = ToolOutput(integer, lambda _args, value: str(value))
+    return ToolDefinition("add", "Add two integers.", parameters, output, add)
 
 
 def decorated_tool() -> Any:
@@ -146,7 +147,7 @@ def measure(policies: int, wrappers: int, target: float) -> list[Row]:
         try:
             one = build()
             _check(one)
-        except Exception as exc:  # noqa: BLE001 - whatever keeps a framework from running is its row's text
+        except Exception as exc:
             rows.append(missing_row(BENCH, case, name, exc))
         else:
             contenders.append(Contender(name, one))

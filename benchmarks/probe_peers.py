@@ -75,11 +75,11 @@ async def semantic_kernel(plugins: Sequence[str]) -> Observed:
                   "nonsense": nonsense, "allow": allow}  # fmt: skip
     kernel = Kernel()
     function = kernel.add_plugin(Money(), "money")["spend"]
-    for name in reversed(plugins):  # the filter added first ends up innermost
+    for name in plugins:  # the filter added first is the outermost
         kernel.add_filter("function_invocation", behaviours[name])
     try:
         result = await kernel.invoke(function, KernelArguments(amount=AMOUNT))
-    except BaseException as exc:  # noqa: BLE001 - what reaches the caller is the observation
+    except BaseException as exc:
         return _failed(ledger, exc)
     told = "None" if result is None else str(result.value)
     return Observed(tuple(ledger), told, told.startswith("denied"), entered=tuple(entered))
@@ -154,7 +154,7 @@ async def agent_framework(plugins: Sequence[str]) -> Observed:
             tool_map={"spend": spend},
             middleware_pipeline=pipeline,
         )
-    except BaseException as exc:  # noqa: BLE001 - what reaches the caller is the observation
+    except BaseException as exc:
         return _failed(ledger, exc)
     told = str(content.result)
     is_error = bool(content.exception) or told.startswith("denied")
@@ -226,11 +226,12 @@ async def langchain(plugins: Sequence[str]) -> Observed:
                   "deny": deny, "deny-policy": deny, "undo": undo, "revalue": undo, "exit": leave,
                   "nonsense": nonsense, "allow": allow}  # fmt: skip
     middleware = [type(name, (AgentMiddleware,), {"awrap_tool_call": behaviours[name]})() for name in plugins]
-    script = iter([AIMessage("", tool_calls=[{"name": "spend", "args": {"amount": AMOUNT}, "id": "c1"}]), AIMessage("")])
+    spending = AIMessage("", tool_calls=[{"name": "spend", "args": {"amount": AMOUNT}, "id": "c1"}])
+    script = iter([spending, AIMessage("")])
     agent = create_agent(Model(messages=script), tools=[spend], middleware=middleware)
     try:
         state = await agent.ainvoke({"messages": [{"role": "user", "content": "spend"}]})
-    except BaseException as exc:  # noqa: BLE001 - what reaches the caller is the observation
+    except BaseException as exc:
         return _failed(ledger, exc)
     answers = [item for item in state["messages"] if isinstance(item, ToolMessage)]
     if not answers:

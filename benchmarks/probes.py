@@ -1,8 +1,8 @@
 """Probes: what really happens when a plugin misbehaves, here and in other frameworks.
 
-Every framework guards the same tool, ``spend(amount)``, which writes each amount it is really called with into a ledger.
-A probe is a list of misbehaving plugins, outermost first; each framework writes them the way its own documentation
-does. What is printed was observed by running it, not read anywhere.
+Every framework guards the same tool, ``spend(amount)``, which writes each amount it is really called with into a
+ledger. A probe is a list of misbehaving plugins, outermost first; each framework writes them the way its own
+documentation does. What is printed was observed by running it, not read anywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,18 @@ from typing import Any, Final
 from attrs import Factory, asdict, frozen
 
 from benchmarks.harness_kit import RESULTS, versions
-from dshhooks import Accept, Allow, Deny, Hooks, ToolCall, ToolDefinition, ToolOutput, ToolRegistry, ToolSuccess, hookimpl
+from dshhooks import (
+    Accept,
+    Allow,
+    Deny,
+    Hooks,
+    ToolCall,
+    ToolDefinition,
+    ToolOutput,
+    ToolRegistry,
+    ToolSuccess,
+    hookimpl,
+)
 
 __all__ = ["AMOUNT", "PROBES", "Observed", "Probe", "main", "observe_ours"]
 
@@ -158,7 +169,7 @@ class Raise:
 
 
 class ObserverRaises:
-    """Two observers with a bug: one awaited, one not."""
+    """An observer with a bug."""
 
     def __init__(self, _stage: Stage) -> None: ...
 
@@ -260,7 +271,7 @@ async def observe_ours(plugins: Sequence[str]) -> Observed:
     registry.register(_spend(stage))
     try:
         result: Any = await registry.execute(ToolCall("c1", "spend", {"amount": AMOUNT}))
-    except BaseException as exc:  # noqa: BLE001 - what reaches the caller is the observation
+    except BaseException as exc:
         return Observed(tuple(stage.ledger), str(exc), True, type(exc).__name__)
     told = result.error.message if result.is_error else result.value
     info = result.error.info if result.is_error else None

@@ -141,48 +141,61 @@ def load_config(
     """
     environ = os.environ if environ is None else environ
     named = path if path is not None else environ.get("DSHHOOKS_CONFIG") or None
-    file = Path(named) if named is not None else find_config(start or Path.cwd())
+    file = Path(named) if named is not None else find_config(start or _here())
     config = parse_config(*_read(file)) if file is not None else HarnessConfig(source="defaults")
     return evolve(config, switches=switches_from(environ))
 
 
 def find_config(start: Path) -> Path | None:
-    """Return the nearest ``dshhooks.toml`` or ``pyproject.toml`` with ``[tool.dshhooks]``, upwards; else ``None``."""
+    """Return the nearest ``dshhooks.toml`` or ``pyproject.toml`` with ``[tool.dshhooks]``, upwards; else ``None``.
+
+    Whatever is called ``dshhooks.toml`` counts, also when it cannot be read: policy must not vanish with a broken link.
+
+    Raises:
+        ConfigError: A ``pyproject.toml`` that may configure dshhooks cannot be read.
+    """
     for folder in (start, *start.resolve().parents):
-        if (folder / FILE_NAME).is_file():
+        if os.path.lexists(folder / FILE_NAME):
             return folder / FILE_NAME
         project = folder / "pyproject.toml"
-        if project.is_file() and b"tool.dshhooks" in _bytes(project):
-            document, _ = _read(project)
-            if document is not None:
-                return project
+        # The name in whatever spelling ([tool.dshhooks], tool = {dshhooks = …}); parsing the others would be waste.
+        if os.path.isfile(project) and b"dshhooks" in _bytes(project) and _read(project)[0] is not None:
+            return project
     return None
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as exc:
+        raise ConfigError(f"the working directory is gone ({exc.strerror or exc}); change to one, or name a file") from exc
 
 
 def _read(file: Path) -> tuple[Any, str]:
     try:
         document = tomllib.loads(_bytes(file).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except (ValueError, RecursionError) as exc:  # not UTF-8, not TOML, a number or a nesting beyond Python's limits
         raise ConfigError(f"{file}: not valid TOML: {exc}") from exc
     if file.name == "pyproject.toml":
-        return document.get("tool", {}).get("dshhooks"), f"{file} [tool.dshhooks]"
+        tool = document.get("tool", {})
+        return tool.get("dshhooks") if isinstance(tool, dict) else None, f"{file} [tool.dshhooks]"
     return document, str(file)
 
 
 def _bytes(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError as exc:
-        raise ConfigError(f"{file}: cannot be read: {exc.strerror or exc}") from exc
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the name
+        raise ConfigError(f"{file}: cannot be read: {getattr(exc, 'strerror', None) or exc}") from exc
 
 
 def parse_config(document: Any, source: str = "configuration") -> HarnessConfig:
-    """Structure a parsed document.
+    """Structure a parsed document; ``None`` and an empty table are the defaults.
 
     Raises:
         ConfigError: A key or value is wrong; names all of them.
     """
-    parsed = structure(document or {}, _Document, "", source)
+    parsed = structure({} if document is None else document, _Document, "", source)
     return HarnessConfig(
         parsed.plugins, parsed.tools, parsed.approval, parsed.agent, parsed.store, parsed.plugin, source=source
     )
@@ -194,9 +207,9 @@ def switches_from(environ: Mapping[str, str]) -> PluginSwitches:
     Raises:
         ConfigError: ``DSHHOOKS_NO_PLUGINS`` is neither on nor off.
     """
-    only = environ.get("DSHHOOKS_PLUGINS")
     return PluginSwitches(
-        only=split_names(only) if only is not None and only.strip() else None,
+        # Blank is unset: a variable that somebody emptied must not switch every policy off.
+        only=split_names(environ.get("DSHHOOKS_PLUGINS", "")) or None,
         disable=split_names(environ.get("DSHHOOKS_DISABLE", "")),
         none=_switch(environ.get("DSHHOOKS_NO_PLUGINS", "")),
     )

@@ -1,7 +1,7 @@
 """Structuring of what people write in configuration files: strict, and wrong values are named by the path of their key.
 
-cattrs does the work; on top of it nothing is coerced (``"no"`` is no bool, a string is no list of letters), unknown keys
-are refused with a suggestion, and a field's validator is heard with the field's path.
+cattrs does the work; on top of it nothing is coerced (``"no"`` is no bool, a string is no list of letters), unknown
+keys are refused with a suggestion, and a field's validator is heard with the field's path.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 
-from hookspecs.errors import ConfigError
+from dshhooks.engine.faults import is_fault
+from hookspecs.errors import ConfigError, error_message
 
 __all__ = ["structure"]
 
@@ -38,35 +39,45 @@ def structure(data: Any, kind: type[T], path: str, source: str) -> T:
 
     try:
         return _converter().structure(data, kind)
-    except Exception as exc:
+    except BaseException as exc:
+        if not is_fault(exc):  # a validator, converter or default factory that exits is a fault of the options class
+            raise
         found = cattrs.transform_error(exc, path=path or "$", format_exception=_described)
-        raise ConfigError(f"{source}: {'; '.join(map(_path_first, found))}") from exc
+        raise ConfigError(f"{source}: {'; '.join(line for text in found for line in _path_first(text))}") from exc
+
+
+# What a message is taken apart at again after cattrs has added the path to it; no key of a file has a NUL.
+_AT, _AND, _END = "\0at", "\0and", "\0 @ "
 
 
 def _described(problem: BaseException, _type: Any) -> str:
+    """Say what is wrong; for unknown keys once for each, with the key."""
     from cattrs.errors import ForbiddenExtraKeysError
 
     if isinstance(problem, ForbiddenExtraKeysError):
         names = [attribute.alias for attribute in attrs.fields(problem.cl)]
-        return "; ".join(_unknown(key, names) for key in sorted(problem.extra_fields))
-    if isinstance(problem, KeyError):
-        return "is required"
-    return str(problem) or type(problem).__name__
+        text = _AND.join(f"{key}{_AT}{_unknown(key, names)}" for key in sorted(map(str, problem.extra_fields)))
+    elif isinstance(problem, KeyError):
+        text = "is required"
+    else:
+        text = error_message(problem) or type(problem).__name__
+    return text + _END.removesuffix(" @ ")
 
 
 def _unknown(key: str, names: list[str]) -> str:
     close = difflib.get_close_matches(key, names, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
-    return f"unknown key {key!r} ({hint})"
+    return f"unknown key ({hint})"
 
 
-def _path_first(text: str) -> str:
+def _path_first(text: str) -> Iterator[str]:
     """Turn cattrs' ``problem @ $.a['b'].c`` into ``a.b.c: problem``."""
-    problem, _, where = text.rpartition(" @ ")
+    problems, _, where = text.partition(_END)
     where = re.sub(r"\['([^']*)'\]", r".\1", where).removeprefix("$").removeprefix(".")
-    if problem.startswith("unknown key "):
-        return re.sub(r"unknown key '([^']*)'", rf"{where + '.' if where else ''}\1: unknown key", problem)
-    return f"{where}: {problem}" if where else problem
+    for problem in problems.split(_AND):
+        key, at, what = problem.rpartition(_AT)
+        path = f"{where}.{key}" if at and where else key or where
+        yield f"{path}: {what}" if path else what
 
 
 @functools.cache

@@ -19,6 +19,7 @@ __all__ = ["CallNext", "around", "collect", "first", "run_now", "strictest"]
 
 Args = tuple[Any, ...]
 Body = Callable[[], Awaitable[Any]]
+State = tuple[Plan, Args, Any, Body | None]  # what all layers of one dispatch share
 
 
 async def first(plan: Plan, args: Args, default: Any = None, body: Body | None = None) -> Any:
@@ -41,22 +42,24 @@ async def first(plan: Plan, args: Args, default: Any = None, body: Body | None =
 async def strictest(plan: Plan, args: Args, default: Any = None, _body: Body | None = None) -> Any:
     """Ask everybody until one denies: a ``Deny`` beats an ``Ask`` beats an ``Allow`` (decisions.md 3.4)."""
     asked = allowed = None
+    accepted = plan.accepted
     for impl in plan.implementations:
         try:
             answer = impl.fn(*args)
-            if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
+            if answer is not None and type(answer) not in accepted and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
             blame(exc, impl)
         if answer is None:
             continue
-        _checked(plan, impl, answer)
-        if isinstance(answer, Deny):
-            return answer
-        if isinstance(answer, Ask):
-            asked = asked or answer
-        elif isinstance(answer, Allow):
+        if type(answer) not in accepted:
+            _checked(plan, impl, answer)
+        if isinstance(answer, Allow):
             allowed = allowed or answer
+        elif isinstance(answer, Deny):
+            return answer
+        elif isinstance(answer, Ask):
+            asked = asked or answer
     return asked or allowed or default
 
 
@@ -75,29 +78,14 @@ async def collect(plan: Plan, args: Args, _default: Any = None, _body: Body | No
     return answers
 
 
-async def around(plan: Plan, args: Args, default: Any = None, body: Body | None = None, index: int = 0) -> Any:
-    """Run the wrappers from ``index`` inwards, then the implementations and the body."""
-    impl = plan.wrappers[index]
-    if not impl.is_async:
-        return await _around_generators(plan, args, default, body, index)
-    call_next = CallNext(plan, args, default, body, index + 1)
-    try:
-        result = await impl.fn(*args, call_next=call_next)
-    except BaseException as exc:
-        passing = exc is call_next.raised
-        call_next.close()
-        if passing:
-            raise
-        blame(exc, impl)
-    if call_next.close():
-        raise _misuse(impl, "returned while its call_next() was still running; await it to the end")
-    if type(result) in plan.accepted:
-        return result
-    return _checked(plan, impl, result, none=default is None and body is None)
+def around(plan: Plan, args: Args, default: Any = None, body: Body | None = None) -> Coroutine[Any, Any, Any]:
+    """Run the wrappers, inside them the implementations and the body."""
+    return CallNext((plan, args, default, body), 0)()
 
 
-async def _around_generators(plan: Plan, args: Args, default: Any, body: Body | None, index: int) -> Any:
+async def _around_generators(state: State, index: int) -> Any:
     """Run a stretch of generator wrappers: all set up, then what is inside them, then all torn down in reverse."""
+    plan, args, default, body = state
     wrappers = plan.wrappers
     count = len(wrappers)
     opened: list[tuple[Implementation, Generator[None, Any, Any]]] = []
@@ -108,7 +96,11 @@ async def _around_generators(plan: Plan, args: Args, default: Any, body: Body | 
             opened.append(_open(wrappers[index], args))
             index += 1
         if index < count:
-            result = await around(plan, args, default, body, index)
+            rest = CallNext(state, index)
+            try:
+                result = await rest()
+            finally:
+                rest.close()
         else:
             result = await plan.inner(plan, args, default, body)
     except BaseException as exc:  # noqa: BLE001 - every wrapper must be torn down; re-raised below
@@ -160,27 +152,45 @@ class CallNext:
     arguments replace hook arguments the hookspec declares changeable (decisions.md 7.3).
     """
 
-    __slots__ = ("_args", "_body", "_closed", "_default", "_index", "_plan", "_running", "raised")
+    __slots__ = ("_closed", "_index", "_running", "_state", "raised")
 
-    def __init__(self, plan: Plan, args: Args, default: Any, body: Body | None, index: int) -> None:
-        self._plan, self._args, self._default, self._body, self._index = plan, args, default, body, index
+    def __init__(self, state: State, index: int) -> None:
+        self._state, self._index = state, index
         self._running = self._closed = False
         self.raised: BaseException | None = None
 
+    # A wrapper's own frame and this one are all that stands between two wrappers: a long chain costs what it must.
     async def __call__(self, **changes: Any) -> Any:
         if self._running or self._closed:
             raise self._misused()
-        plan = self._plan
-        args = self._changed(changes) if changes else self._args
+        state, index = self._changed(changes) if changes else self._state, self._index
+        plan, args, default, body = state
         self._running = True
         try:
-            if self._index < len(plan.wrappers):
-                return await around(plan, args, self._default, self._body, self._index)
-            if plan.implementations or self._body is None:
-                return await plan.inner(plan, args, self._default, self._body)
-            return await self._body()
+            if index == len(plan.wrappers):
+                if body is not None and not plan.implementations:
+                    return await body()
+                return await plan.inner(plan, args, default, body)
+            impl = plan.wrappers[index]
+            if not impl.is_async:
+                return await _around_generators(state, index)
+            rest = CallNext(state, index + 1)
+            try:
+                result = await impl.fn(*args, call_next=rest)
+            except BaseException as exc:
+                passing = exc is rest.raised
+                rest.close()
+                if passing:
+                    raise
+                blame(exc, impl)
+            if rest.close():
+                raise _misuse(impl, "returned while its call_next() was still running; await it to the end")
+            if type(result) not in plan.accepted:
+                _checked(plan, impl, result, none=default is None and body is None)
+            return result
         except BaseException as exc:
-            self.raised = exc
+            if index:  # nobody stands outside the first wrapper to ask, and nobody would break the cycle
+                self.raised = exc
             raise
         finally:
             self._running = False
@@ -192,19 +202,20 @@ class CallNext:
         return self._running
 
     def _misused(self) -> HookUsageError:
-        impl = self._plan.wrappers[self._index - 1]
+        impl = self._state[0].wrappers[self._index - 1]
         if self._closed:
             return _misuse(impl, "called call_next() after it had returned")
         return _misuse(impl, "called call_next() twice at once; await one call before the next")
 
-    def _changed(self, changes: dict[str, Any]) -> Args:
-        plan = self._plan
+    def _changed(self, changes: dict[str, Any]) -> State:
+        plan, args, default, body = self._state
         allowed = plan.meta.changeable
         for name in changes:
             if name not in allowed:
                 what = f"only {', '.join(allowed)}" if allowed else "nothing"
                 raise _misuse(plan.wrappers[self._index - 1], f"passed {name}= to call_next(); {what} can be changed here")
-        return tuple(changes.get(name, value) for name, value in zip(plan.args, self._args, strict=True))
+        args = tuple(changes.get(name, value) for name, value in zip(plan.args, args, strict=True))
+        return plan, args, default, body
 
 
 def run_now(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:

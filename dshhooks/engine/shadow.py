@@ -32,7 +32,7 @@ def ask_shadows(plan: Plan, args: tuple[Any, ...]) -> None:
 
 
 def _write_down(impl: Implementation, answer: Any, record: TraceRecord | None) -> None:
-    outcome, detail = outcome_of(answer)
+    outcome, detail = outcome_of(answer, impl.hook)
     log.info("shadowed plugin %r, hook %r: %s %s", impl.plugin, impl.hook, outcome, detail)
     if record is not None:
         record.outcome, record.detail = outcome, detail

@@ -17,9 +17,10 @@ from attrs import define, field
 
 from dshhooks.engine.faults import discard
 from dshhooks.engine.plan import Implementation
-from hookspecs.decisions import Ask, Block, BlockPrompt, Deny
+from hookspecs.decisions import ApprovalOutcome, Ask, Block, BlockPrompt, Deny
 from hookspecs.errors import error_message
 from hookspecs.execution import ToolFailure, ToolSuccess
+from hookspecs.operations import Denial
 
 __all__ = ["Trace", "TraceRecord", "current_trace", "instrument", "note_shadow", "outcome_of", "phase"]
 
@@ -111,10 +112,12 @@ def note_shadow(impl: Implementation) -> Any:
     return phase(impl.hook, impl.plugin, "shadow")
 
 
-def outcome_of(answer: Any) -> tuple[str, str]:
-    """Put an answer into a word and a detail, for people."""
+def outcome_of(answer: Any, hook: str = "") -> tuple[str, str]:
+    """Put an answer to ``hook`` into a word and a detail, for people."""
     if answer is None:
         return "abstain", ""
+    if isinstance(answer, Denial):
+        return "deny", str(answer)
     if isinstance(answer, BaseException):
         return "raised", f"{type(answer).__name__}: {error_message(answer)}"
     if isinstance(answer, (Deny, Ask, BlockPrompt)):
@@ -128,7 +131,11 @@ def outcome_of(answer: Any) -> tuple[str, str]:
         return "failure", f"{info.code}: {answer.error.message}" if info else answer.error.message
     if isinstance(answer, ToolSuccess):
         return "ok", ""
-    return (answer, "") if isinstance(answer, str) else (type(answer).__name__.lower(), "")
+    if isinstance(answer, ApprovalOutcome):
+        return answer.value, ""
+    if isinstance(answer, str) and hook == "tools_guard":
+        return "deny", answer
+    return type(answer).__name__.lower(), ""
 
 
 def instrument(impl: Implementation) -> Implementation:
@@ -139,7 +146,7 @@ def instrument(impl: Implementation) -> Implementation:
 
 def _finish(record: TraceRecord | None, answer: Any) -> Any:
     if record is not None:
-        record.outcome, record.detail = outcome_of(answer)
+        record.outcome, record.detail = outcome_of(answer, record.hook)
     return answer
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint, distributions, entry_points
 
 from attrs import frozen
 
 __all__ = ["GROUP", "Found", "discover"]
 
 GROUP = "dshhooks"
+
+log = logging.getLogger("dshhooks.plugins")
 
 
 @frozen
@@ -20,7 +24,7 @@ class Found:
         name: The entry-point name.
         entry_point: What loads it.
         distribution: Who publishes it.
-        version: The distribution's version.
+        version: The distribution's version; empty when its metadata has none.
         rivals: Every distribution that claims the name, when several do; none of them is loaded then.
     """
 
@@ -34,18 +38,46 @@ class Found:
 def discover() -> dict[str, Found]:
     """Return the installed plugins by name, sorted by name."""
     claims: dict[str, list[EntryPoint]] = defaultdict(list)
-    for entry_point in entry_points(group=GROUP):
+    for entry_point in _installed():
         claims[entry_point.name].append(entry_point)
     return {name: _found(name, claims[name]) for name in sorted(claims)}
 
 
+def _installed() -> Iterable[EntryPoint]:
+    try:
+        return entry_points(group=GROUP)
+    except Exception:  # noqa: BLE001 - one broken file of one distribution hides everybody's entry points: look at each
+        return _one_by_one()
+
+
+def _one_by_one() -> Iterator[EntryPoint]:
+    seen = set()
+    for distribution in distributions():
+        try:
+            name, claims = distribution.name, list(distribution.entry_points.select(group=GROUP))
+        except Exception as exc:  # noqa: BLE001 - whatever is wrong with it, the others count
+            log.warning("a distribution cannot be read and its plugins do not count: %s (%s)", _place(distribution), exc)
+            continue
+        if name not in seen:  # the first one on sys.path is the one that would be imported
+            seen.add(name)
+            yield from claims
+
+
+def _place(distribution: object) -> str:
+    return str(getattr(distribution, "_path", None) or distribution)
+
+
 def _found(name: str, claims: list[EntryPoint]) -> Found:
-    owners = {(_distribution(claim), claim.value): claim for claim in claims}
+    owners = {(_publisher(claim)[0], claim.value) for claim in claims}
     rivals = tuple(sorted(owner for owner, _ in owners)) if len(owners) > 1 else ()
-    first = claims[0]
-    version = first.dist.version if first.dist is not None else ""
-    return Found(name, first, _distribution(first), version, rivals)
+    return Found(name, claims[0], *_publisher(claims[0]), rivals)
 
 
-def _distribution(entry_point: EntryPoint) -> str:
-    return entry_point.dist.name if entry_point.dist is not None else "unknown distribution"
+def _publisher(entry_point: EntryPoint) -> tuple[str, str]:
+    """Return name and version of the distribution, whatever its metadata lacks."""
+    try:
+        metadata = entry_point.dist.metadata  # type: ignore[union-attr]  # no distribution is caught below
+        name, version = (metadata[key] if key in metadata else "" for key in ("Name", "Version"))
+    except Exception:  # noqa: BLE001 - a distribution without metadata still publishes
+        name, version = "", ""
+    return name or "a distribution without a name", version or ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import types
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,7 @@ import attrs
 from dshhooks.engine.faults import is_fault
 from dshhooks.plugins.discovery import Found
 from dshhooks.structure import structure
-from hookspecs.errors import ConfigError, PluginError
+from hookspecs.errors import ConfigError, PluginError, error_message
 
 __all__ = ["import_plugin", "instantiate"]
 
@@ -28,7 +30,8 @@ def import_plugin(found: Found) -> Any:
     except BaseException as exc:
         if not is_fault(exc):
             raise
-        raise PluginError(f"importing {found.entry_point.value!r} failed: {type(exc).__name__}: {exc}") from exc
+        what = f"{type(exc).__name__}: {error_message(exc)}"
+        raise PluginError(f"importing {found.entry_point.value!r} failed: {what}") from exc
 
 
 def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, source: str) -> Any:
@@ -44,31 +47,61 @@ def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, sourc
         ConfigError: An option is wrong, or there are options for a plugin that takes none.
         PluginError: The class could not be called.
     """
-    kind = _options_class(plugin) if isinstance(plugin, type) else None
-    if kind is None:
-        if options:
-            raise ConfigError(f"{source}: plugin.{name}: this plugin takes no options, got: {', '.join(options)}")
-        return _called(plugin, name) if isinstance(plugin, type) else plugin
-    return _called(plugin, name, structure(dict(options or {}), kind, f"plugin.{name}", source))
+    if not isinstance(plugin, type):
+        _refuse_options(name, options, source)
+        return plugin
+    taken = _options_parameter(plugin)
+    if taken is None:
+        _refuse_options(name, options, source)
+        return _called(plugin)
+    parameter, kind = taken
+    structured = structure(dict(options or {}), kind, f"plugin.{name}", source)
+    if parameter.kind is parameter.KEYWORD_ONLY:
+        return _called(plugin, **{parameter.name: structured})
+    return _called(plugin, structured)
 
 
-def _called(plugin: type, name: str, *arguments: Any) -> Any:
+def _refuse_options(name: str, options: Mapping[str, Any] | None, source: str) -> None:
+    if options:
+        raise ConfigError(f"{source}: plugin.{name}: this plugin takes no options, got: {', '.join(map(str, options))}")
+
+
+def _called(plugin: type, *arguments: Any, **keywords: Any) -> Any:
     try:
-        return plugin(*arguments)
+        return plugin(*arguments, **keywords)
     except BaseException as exc:
         if not is_fault(exc):
             raise
-        raise PluginError(f"calling {plugin.__qualname__} failed: {type(exc).__name__}: {exc}") from exc
+        raise PluginError(f"calling {plugin.__qualname__} failed: {type(exc).__name__}: {error_message(exc)}") from exc
 
 
-def _options_class(plugin: type) -> type | None:
-    """Return the attrs class ``__init__`` takes first, or ``None``."""
-    parameters = list(inspect.signature(plugin).parameters.values())
+def _options_parameter(plugin: type) -> tuple[inspect.Parameter, type] | None:
+    """Return the parameter of ``__init__`` that takes the options, and their attrs class; ``None`` without one."""
+    try:
+        parameters = list(inspect.signature(plugin).parameters.values())
+    except (ValueError, TypeError):  # a class written in C tells nothing about its arguments
+        return None
     if not parameters:
         return None
+    kind = _options_class(_hints(plugin).get(parameters[0].name))
+    return (parameters[0], kind) if kind is not None else None
+
+
+def _options_class(hint: Any) -> type | None:
+    """Return the attrs class behind ``Options`` or ``Options | None``."""
+    members = [member for member in typing.get_args(hint) if member is not type(None)]
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        hint = members[0] if len(members) == 1 else None
+    return hint if isinstance(hint, type) and attrs.has(hint) else None
+
+
+def _hints(plugin: type) -> dict[str, Any]:
+    init: Any = plugin.__init__  # type: ignore[misc]  # read, not called
     try:
-        hints = typing.get_type_hints(plugin.__init__)
+        try:
+            return typing.get_type_hints(init)
+        except NameError:
+            # attrs writes __init__ into a namespace of its own, where the names of the plugin's module are not known.
+            return typing.get_type_hints(init, localns=vars(sys.modules[plugin.__module__]))
     except Exception as exc:
         raise PluginError(f"the annotations of {plugin.__qualname__}.__init__ cannot be resolved: {exc}") from exc
-    hint = hints.get(parameters[0].name)
-    return hint if isinstance(hint, type) and attrs.has(hint) else None

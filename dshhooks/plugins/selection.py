@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from dshhooks.config import HarnessConfig
 from dshhooks.plugins.discovery import Found
-from hookspecs.errors import PluginError
+from hookspecs.errors import ConfigError
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 __all__ = ["Requirement", "Selection", "parse_requirement", "select"]
 
@@ -20,11 +24,19 @@ class Requirement:
 
     text: str
     name: str
-    accepts: object  # packaging's SpecifierSet
+    accepts: SpecifierSet
 
     def met_by(self, version: str) -> bool:
-        """Say whether a version will do; pre-releases count when they are what is installed."""
-        return self.accepts.contains(version, prereleases=True)  # type: ignore[attr-defined,no-any-return]
+        """Say whether a version will do; pre-releases count when they are what is installed.
+
+        A version that is missing, or none that Python's packaging knows, only does where any version does.
+        """
+        from packaging.version import InvalidVersion
+
+        try:
+            return not len(self.accepts) or (bool(version) and self.accepts.contains(version, prereleases=True))
+        except InvalidVersion:
+            return False
 
 
 @define
@@ -44,13 +56,20 @@ class Selection:
     required: list[Requirement] = field(factory=list)
 
 
+# What may name a plugin object the host passes in; it takes part whatever the lists say (decisions.md 7.13).
+_OF_OBJECTS = ("plugin.<name>", "plugins.shadow", "plugins.required")
+
+
 def select(config: HarnessConfig, found: Mapping[str, Found], extra: Iterable[str] = ()) -> Selection:
     """Apply the configuration and its switches to what is installed.
 
     Args:
         config: File, environment and command line.
         found: The installed plugins.
-        extra: Names of plugin objects passed in; options may be given for them.
+        extra: Names of plugin objects passed in; they may have options, be shadowed, and be required.
+
+    Raises:
+        ConfigError: An entry of ``plugins.required`` is no requirement.
     """
     plugins, switches = config.plugins, config.switches
     selection = Selection(required=[parse_requirement(text, config.source) for text in plugins.required])
@@ -64,7 +83,7 @@ def select(config: HarnessConfig, found: Mapping[str, Found], extra: Iterable[st
         ("plugin.<name>", config.plugin),
     ):
         for name in names:
-            if name not in found and not (name in extra and where in ("plugin.<name>", "plugins.shadow")):
+            if name not in found and not (name in extra and where in _OF_OBJECTS):
                 selection.unknown.setdefault(name, f"{where} names it, and it is not installed{_hint(name, found)}")
     listed = list(dict.fromkeys(_listed(config, found)))
     for name in found:
@@ -109,13 +128,16 @@ def parse_requirement(text: str, source: str) -> Requirement:
     """Parse ``"shell-policy>=0.1"``.
 
     Raises:
-        PluginError: Not a requirement.
+        ConfigError: Not a name with versions; extras, markers and URLs say nothing about an installed plugin.
     """
     from packaging.requirements import InvalidRequirement
     from packaging.requirements import Requirement as Parsed
 
+    where = f"{source}: plugins.required: {text!r} is no requirement like 'name>=1.0'"
     try:
         parsed = Parsed(text)
     except InvalidRequirement as exc:
-        raise PluginError(f"{source}: plugins.required: {text!r} is no requirement like 'name>=1.0': {exc}") from exc
+        raise ConfigError(f"{where}: {str(exc).splitlines()[0]}") from exc
+    if parsed.extras or parsed.marker or parsed.url:
+        raise ConfigError(f"{where}: only a plugin's name and versions can be required; leave the rest out")
     return Requirement(text, parsed.name, parsed.specifier)

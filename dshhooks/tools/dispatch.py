@@ -94,15 +94,16 @@ def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:
     if value is _Unwound:
         return ToolSuccess(None)  # superseded by ABORTED: the signal is aborted by now
     execution, output = run.execution, entry.definition.output
-    where = f"tool {execution.name!r}"
     try:
         value = freeze(value)
     except NotLosslessError as exc:
         discard(value)
-        raise ToolOutputError(f"{where} returned something that is {error_message(exc)}", (error_message(exc),)) from exc
+        what = error_message(exc)
+        raise ToolOutputError(f"tool {execution.name!r} returned something that is {what}", (what,)) from exc
     violations = entry.validate_output(value)
     if violations:
-        raise ToolOutputError(f"{where} returned a value outside its schema: {'; '.join(violations)}", violations)
+        what = "; ".join(violations)
+        raise ToolOutputError(f"tool {execution.name!r} returned a value outside its schema: {what}", violations)
     try:
         content = authored_content(output.render(execution.arguments, value))
         meta: Any = MISSING
@@ -114,7 +115,7 @@ def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:
         if isinstance(exc, ToolOutputError):
             raise
         what = f"{type(exc).__name__}: {error_message(exc)}"
-        raise ToolOutputError(f"{where}: rendering the value failed: {what}", (what,)) from exc
+        raise ToolOutputError(f"tool {execution.name!r}: rendering the value failed: {what}", (what,)) from exc
     return _minted(run, ToolSuccess(value, content, meta))
 
 

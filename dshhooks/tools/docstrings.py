@@ -13,7 +13,7 @@ __all__ = ["Docs", "read_docstring"]
 _SECTION = re.compile(r"(?:args|arguments|parameters|params|attributes|keyword args|keyword arguments)\s*:\s*$", re.I)
 _HEADING = re.compile(r"[A-Z][\w ]*:\s*$")
 _ENTRY = re.compile(r"\*{0,2}(?P<name>\w+)\s*(?:\(.*?\))?\s*:(?:\s+(?P<text>.*))?$")
-_FIELD = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(?P<name>\w+)\s*:(?P<text>.*)$")
+_FIELD = re.compile(r":(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?\*{0,2}(?P<name>\w+)\s*:(?P<text>.*)")
 
 
 @frozen

@@ -81,7 +81,7 @@ class Pipeline:
                     refused = await self._resolve(decision, run)
                     if refused is not None:
                         return refused
-            reason = await self._guarded(execution)
+            reason = self._guarded(execution)
         except BaseException as exc:
             return _settled(run, exc)
         if reason is not None:
@@ -98,7 +98,7 @@ class Pipeline:
         # Anything but Allow was refused as INVALID_DECISION by the engine; this is the second lock on that door.
         return None if isinstance(decision, Allow) else denial(f"unknown decision {type(decision).__name__}")
 
-    async def _guarded(self, execution: ToolExecution) -> str | None:
+    def _guarded(self, execution: ToolExecution) -> str | None:
         """Ask the global guards, the ``tools_guard`` hooks, the agent's guards; the first reason wins."""
         reason = None
         everybody = self._layers.everybody
@@ -148,7 +148,7 @@ class Pipeline:
 
     def _normalized(self, run: ToolRun, result: Any) -> ToolResult:
         """Take a wrapper's result: its own mint as it is, a failure verbatim, any other success from its value on."""
-        if any(result is minted for minted in run.canonical) or isinstance(result, ToolFailure):
+        if result is run.clean or isinstance(result, ToolFailure) or any(result is minted for minted in run.canonical):
             return result  # type: ignore[no-any-return]
         fresh = canonicalize(run, self._layers, result.value)
         return with_contexts(fresh, result.contexts)

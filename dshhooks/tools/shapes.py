@@ -13,7 +13,7 @@ from dshhooks.tools.validation import Problem, compile_problems
 from hookspecs.errors import error_message
 
 __all__ = ["ANY", "Misfit", "Shape", "described", "dict_shape", "fixed_tuple_shape", "list_shape", "problems_of",
-           "scalar", "text_shape"]  # fmt: skip
+           "scalar", "text_shape", "whole"]  # fmt: skip
 
 Convert = Callable[[Any], Any]
 
@@ -51,13 +51,14 @@ class Shape:
 ANY: Final = Shape({})
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
+    """Return an ``int`` for a float; anything else as it is. For places where the schema has said integer."""
     return int(value) if type(value) is float else value  # 2.0 is a legal integer in JSON, and no int in Python
 
 
 def scalar(kind: str) -> Shape:
     """Return the shape of a JSON scalar type."""
-    return Shape({"type": kind}, _whole if kind == "integer" else None)
+    return Shape({"type": kind}, whole if kind == "integer" else None)
 
 
 def text_shape(cls: type, read: Convert, write: Convert, description: str = "") -> Shape:
@@ -70,10 +71,16 @@ def text_shape(cls: type, read: Convert, write: Convert, description: str = "") 
         description: What the string looks like.
     """
 
+    def take(value: Any) -> Any:
+        try:
+            return read(value)
+        except (ValueError, ArithmeticError) as exc:
+            raise Misfit([((), f"must be an {description or cls.__name__}")]) from exc
+
     def give(value: Any) -> Any:
         return write(value) if isinstance(value, cls) else value
 
-    shape = Shape({"type": "string"}, read, give, plain=False, rank=len(cls.__mro__))
+    shape = Shape({"type": "string"}, take, give, plain=False, rank=len(cls.__mro__))
     return described(shape, description)
 
 

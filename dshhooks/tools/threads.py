@@ -41,9 +41,10 @@ async def run_in_thread(fn: Callable[..., Any], *args: Any) -> Any:
 
 async def _outlast(finished: threading.Event) -> None:
     """Wait for a thread that is past stopping, however often this task is cancelled meanwhile."""
+    cancelled = anyio.get_cancelled_exc_class()
     while not finished.is_set():
         try:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(finished.wait)
-        except BaseException:  # noqa: BLE001, S110 - the cancellation that is being held back, once more
+        except cancelled:  # the one that is being held back, once more
             pass

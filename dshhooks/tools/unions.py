@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dshhooks.tools.shapes import ANY, Misfit, Shape, problems_of
+from dshhooks.tools.shapes import ANY, Misfit, Shape, problems_of, whole
 from dshhooks.tools.validation import compile_problems, describe
 
 __all__ = ["choice_schema", "one_of", "union_shape"]
@@ -17,6 +17,7 @@ __all__ = ["choice_schema", "one_of", "union_shape"]
 Schema = dict[str, Any]
 
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+_SCALARS = frozenset(_JSON_TYPES.values())
 
 
 def choice_schema(values: Sequence[Any]) -> Schema | None:
@@ -44,30 +45,27 @@ def union_shape(members: Sequence[Shape]) -> Shape:
 
 
 def _without_subsumed(members: Sequence[Shape]) -> list[Shape]:
-    """Drop plain scalars another plain member accepts anyway: ``int`` beside ``float``, ``Literal["a"]`` beside ``str``."""
-    kept: list[Shape] = []
-    for index, member in enumerate(members):
-        others = (other for place, other in enumerate(members) if place != index)
-        if not any(_subsumes(other, member, members.index(other) < index) for other in others):
-            kept.append(member)
-    return kept
+    """Drop plain scalars another plain member accepts anyway: ``int`` with ``float``, ``Literal["a"]`` with ``str``."""
+    distinct: list[Shape] = []
+    for member in members:
+        if not any(member.schema == other.schema and member.take is other.take for other in distinct):
+            distinct.append(member)
+    return [member for member in distinct if not any(_subsumes(other, member) for other in distinct)]
 
 
-def _subsumes(wide: Shape, narrow: Shape, earlier: bool) -> bool:
-    if not (wide.plain and narrow.plain):
+def _subsumes(wide: Shape, narrow: Shape) -> bool:
+    kind, inner = wide.schema.get("type"), narrow.schema.get("type")
+    if wide is narrow or not (wide.plain and narrow.plain) or kind not in _SCALARS or "enum" in wide.schema:
         return False
-    if wide.schema == narrow.schema:
-        return earlier
-    kind = wide.schema.get("type")
-    if "enum" in wide.schema or kind not in _JSON_TYPES.values():
-        return False
-    inner = narrow.schema.get("type")
-    return kind == inner or (kind == "number" and inner == "integer")
+    return (kind == inner and "enum" in narrow.schema) or (kind == "number" and inner == "integer")
 
 
 def _taker(members: Sequence[Shape], schema: Schema, exact: bool) -> Callable[[Any], Any] | None:
     if exact and all(member.take is None for member in members):
         return None
+    kinds = [member.schema.get("type") for member in members]
+    if exact and "number" not in kinds and _SCALARS.issuperset(kinds) and all(member.plain for member in members):
+        return whole
     some = [member for member in members if member.schema.get("type") != "null"]
     if exact and len(some) == 1 and some[0].take is not None:
         inner = some[0].take

@@ -71,7 +71,7 @@ class Metrics:
         return self._endpoint.url if self._endpoint is not None else None
 
     def start(self) -> None:
-        """Start the endpoint if there is a ``prometheus_port``; a host does that when it opens.
+        """Start the endpoint if there is a ``prometheus_port``; registering the plugin does that.
 
         Raises:
             ConfigError: ``prometheus_client`` is not installed, or the port is taken.
@@ -89,7 +89,8 @@ class Metrics:
 
     @hookimpl
     def register_tools(self) -> None:
-        """Start the endpoint; there are no tools here. Not in ``__init__``: a plugin may be made only to be looked at."""
+        """Start the endpoint; there are no tools here."""
+        # Not in __init__: a plugin may be made only to be looked at.
         self.start()
 
     @hookimpl(wrapper=True)

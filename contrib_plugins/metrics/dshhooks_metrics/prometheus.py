@@ -60,7 +60,7 @@ def _serve(client: Any, port: int, registry: Any) -> tuple[Any, Any]:
         return client.start_http_server(port, addr=HOST, registry=registry)  # type: ignore[no-any-return]
     except OSError as exc:
         raise ConfigError(
-            f"plugin.metrics.prometheus_port: cannot listen on {HOST}:{port} ({exc.strerror}); choose another port, or 0"
+            f"plugin.metrics.prometheus_port: cannot listen on {HOST}:{port} ({exc.strerror}); take another port, or 0"
         ) from exc
 
 

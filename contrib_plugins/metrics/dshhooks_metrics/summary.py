@@ -29,8 +29,8 @@ class Outcome(StrEnum):
 def outcome_of(execution: ToolExecution, result: ToolResult, *, dispatched: bool) -> Outcome:
     """Say how a call ended.
 
-    A denial is a failure without a code of a call that was not dispatched: policies, guards and people refuse with words
-    only (spec/core.md 3.3). Arguments that could not be read have no code either, and are a failure.
+    A denial is a failure without a code of a call that was not dispatched: policies, guards and people refuse with
+    words only (spec/core.md 3.3). Arguments that could not be read have no code either, and are a failure.
     """
     if not isinstance(result, ToolFailure):
         return Outcome.OK

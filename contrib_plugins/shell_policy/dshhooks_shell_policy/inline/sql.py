@@ -1,0 +1,60 @@
+"""SQL and the commands of database shells, by statement."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..values import UNKNOWN, Arg
+
+if TYPE_CHECKING:
+    from ..invocation import Invocation
+
+_STRING_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*(?!!).*?\*/", re.DOTALL)
+_DESTROYS = re.compile(
+    r"(?i)\b(?:drop\s+(?:table|database|schema|view|index|keyspace|user|role|column|collection|materialized|sequence|function|type|extension|owned|trigger|policy|publication|tablespace|stream|stage|warehouse)"
+    r"|truncate\b|alter\s+(?:table|database|user|role|system)\b.*\b(?:drop|rename\s+to|superuser|password|set\s+unlogged|disable)|alter\s+system|grant\b|revoke\b|create\s+(?:user|role)\b.*(?:superuser|identified|password)|set\s+password|shutdown\b|vacuum\s+full|reset\s+master|purge\s+binary"
+    r"|attach\s+database|load_extension|create\s+(?:or\s+replace\s+)?function\b.*\blanguage\s+(?:c|plpythonu?|plpython3u|plperlu|plsh)|pg_read_file|pg_ls_dir|lo_import|lo_export|pg_terminate_backend|pg_reload_conf|xp_cmdshell|sp_oacreate|dbms_scheduler|utl_http|readfile|writefile|edit\s*\(|load_file|into\s+(?:out|dump)file|load\s+data\b|copy\b.*\bprogram\b|copy\b.*\bto\s+'|sys_exec|sys_eval|install\s+(?:plugin|extension)|pragma\s+writable_schema|delete\s+from\s+(?:mysql|pg_)|update\s+(?:mysql|pg_)\.)"
+)
+_DELETE = re.compile(r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
+_UPDATE = re.compile(r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+analyze\s+)?update\s+[\w.\"`\[\]]+\s+(?:as\s+\w+\s+)?set\b")
+_WHERE = re.compile(r"(?is)\bwhere\b(?!\s+(?:true|1\s*=\s*1|1|not\s+false)\s*(?:$|;))")
+_SHELL = re.compile(r"(?im)^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|system\s|\\system\b|!!?\s*\w|host\s|\.load\b|\.import\s+['\"]?\||\.output\s+['\"]?\||\.once\s+['\"]?\||\.log\b|\.cd\b|\.archive\b|\.excel\b|\.www\b)")
+_META_FILE = re.compile(r"(?im)^\s*(?:\.output|\.once|\.backup|\.save|\.dump>|\.read|\.restore|\.open|\\o|\\i|\\ir|\\w|\\g|\.clone|source|tee)\s+(\S+)")
+_META_PROGRAM = re.compile(r"(?i)\\copy\b.*\bprogram\b|\\g\s*\||\\o\s*\||\\setenv\s+(?:PAGER|PSQL_\w+|EDITOR)|\bpager\s+\S|\\gexec|\\watch|\.read\s+\||`[^`]*`\s*$")
+
+
+def judge_sql(inv: Invocation, code: Arg) -> None:
+    """Judge statements given to a database client.
+
+    Args:
+        inv: the client.
+        code: its input; unresolved pieces count as values.
+    """
+    text = code.text
+    if text.strip() == UNKNOWN:
+        inv.dynamic("runs statements that are not known")
+        return
+    for found in re.finditer(r"(?im)^\s*(?:\\!|\.shell|\.system|\.sh\b|system|\\system|host)\s+(.*)$", text):
+        inv.ask("leaves the database for the shell")
+        inv.script(found.group(1))
+    if _SHELL.search(text) or _META_PROGRAM.search(text):
+        inv.ask("leaves the database for the shell or loads code")
+    for found in _META_FILE.finditer(text):
+        target = found.group(1).strip("'\";")
+        if target not in ("stdout", "off", "stderr"):
+            inv.write(Arg(target), None) if not re.match(r"(?i)\s*(?:\.read|\\i|\.open|\.restore|source)", found.group()) else inv.read(Arg(target))
+    for statement in _STRING_OR_COMMENT.sub(" '' ", text).split(";"):
+        _statement(inv, statement)
+    for raw in re.findall(r"(?is)/\*!.*?\*/|\bprogram\s+'[^']*'|\bexecute\s+'[^']*'|\bprepare\b.*\bfrom\s+'[^']*'", text):
+        if _DESTROYS.search(raw) or "program" in raw.lower() or re.search(r"(?i)delete|update", raw):
+            inv.ask("hides a statement in a string or comment")
+
+
+def _statement(inv: Invocation, statement: str) -> None:
+    if _DESTROYS.search(statement):
+        inv.ask("destroys data, changes rights or reaches the file system")
+    elif (_DELETE.match(statement) or _UPDATE.match(statement)) and not _WHERE.search(statement):
+        inv.ask("changes every row of a table")
+    elif _DELETE.match(statement):
+        inv.ask("deletes rows")

@@ -1,0 +1,238 @@
+"""Containers and clusters: docker, compose, kubectl, helm."""
+
+from __future__ import annotations
+
+import re
+
+from ..invocation import Invocation
+from ..paths import is_broad, normalize, read_kind, write_kind
+from ..registry import program
+from ..values import ANYTHING, Arg, Out
+
+_RUN_VALUES = "vepwuhlamc"
+_RUN_LONG = (
+    "--volume --env --publish --workdir --user --name --network --net --hostname --mount --entrypoint --cap-add --cap-drop --device --security-opt --pid --ipc --uts --userns --env-file --label --memory --cpus --gpus --platform"
+    " --restart --add-host --dns --link --log-driver --log-opt --shm-size --tmpfs --ulimit --volumes-from --cidfile --pull --ip --expose --runtime --cgroupns --group-add --health-cmd --stop-signal --cgroup-parent --detach-keys --attach"
+).split()
+_RUN_PREFIXES = ("--volume", "--mount", "--device")
+
+
+@program("docker", "docker-compose", "buildah", "ctr", "crictl", "lxc", "lxd", "incus", "runc", "crun", "singularity", "apptainer", reads=False)
+def docker(inv: Invocation) -> Out | None:
+    """Builds, runs and reads pass; what removes data or opens the host does not."""
+    args = list(inv.args)
+    compose = inv.name == "docker-compose"
+    while args and args[0].text.startswith("-"):
+        option = args.pop(0).text
+        if option in ("-H", "--host", "--context", "-c", "--config", "-l", "--log-level", "-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory") and args:
+            value = args.pop(0)
+            if option in ("-H", "--host", "--context", "-c"):
+                inv.ask("works on another docker host: " + value.text)
+        elif option.startswith(("-H", "--host=", "--context=")):
+            inv.ask("works on another docker host")
+    if not args:
+        return ANYTHING
+    verb, rest = args[0].text, args[1:]
+    if inv.name not in ("docker", "docker-compose"):
+        return _other_runtime(inv, verb, rest)
+    if compose or verb == "compose":
+        return _compose(inv, rest if verb == "compose" and not compose else args)
+    words = [a.text for a in rest if not a.text.startswith("-")]
+    return _verb(inv, verb, rest, words)
+
+
+def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out | None:
+    texts = [a.text for a in rest]
+    if verb in ("container", "image") and words[:1] and words[0] in ("run", "exec", "create", "rm", "cp", "build", "push", "ls", "inspect"):
+        index = texts.index(words[0])
+        verb, rest, texts, words = words[0], rest[index + 1 :], texts[index + 1 :], words[1:]
+    if verb in ("run", "create"):
+        return _run(inv, rest)
+    if verb == "exec":
+        return _exec(inv, rest)
+    if verb in ("system", "volume", "image", "container", "builder", "network", "buildx", "stack", "swarm", "node", "service", "context", "plugin", "secret", "config", "machine"):
+        _managed(inv, verb, words, texts)
+    elif verb in ("rm", "rmi"):
+        if re.search(r"(?:^|\s)-\w*[fv]|--force|--volumes|--all", " ".join(texts)) or any(a.tags & {"sub", "stdin"} for a in rest):
+            inv.ask("removes containers or images by force")
+    elif verb in ("push", "login", "commit", "export", "save", "import", "load", "plugin"):
+        if verb in ("push", "login"):
+            inv.ask("publishes an image" if verb == "push" else "logs in to a registry")
+        for index, text in enumerate(texts):
+            if text in ("-o", "--output") and index + 1 < len(rest):
+                inv.write(rest[index + 1])
+    elif verb == "kill" and any(a.tags & {"sub", "stdin"} for a in rest):
+        inv.ask("ends containers that are not known")
+    elif verb == "cp" and len(words) == 2:
+        operands = [a for a in rest if not a.text.startswith("-")]
+        inv.read(operands[0]) if ":" not in operands[0].text else None
+        inv.write(operands[1]) if ":" not in operands[1].text else None
+    elif verb in ("build", "buildx"):
+        _build(inv, rest)
+    elif verb == "inspect" and any(re.search(r"\.Env\b|\.Config\}", text) for text in texts):
+        inv.ask("prints the environment of a container")
+    return Out(None, frozenset({"docker"}))
+
+
+def _managed(inv: Invocation, verb: str, words: list[str], texts: list[str]) -> None:
+    action = words[0] if words else ""
+    if action in ("prune", "rm", "remove", "reset", "leave", "demote", "update", "scale", "init", "join", "deploy") and not (verb == "buildx" and action == "rm"):
+        if not (verb == "network" and action == "rm") and not (verb == "image" and action == "rm" and not {"-f", "--force"} & set(texts)):
+            inv.ask(f"{action} of {verb}s removes or changes data")
+    elif (verb, action) in (("context", "use"), ("context", "create"), ("plugin", "install"), ("secret", "inspect"), ("image", "push"), ("volume", "create")) and (verb, action) != ("volume", "create"):
+        inv.ask(f"{action} of a {verb}")
+    elif verb == "buildx" and action == "build":
+        pass
+
+
+def _build(inv: Invocation, rest: list[Arg]) -> None:
+    p = inv.with_args(rest).options("ftoc", ("--file", "--tag", "--build-arg", "--secret", "--ssh", "--output", "--target", "--platform", "--cache-from", "--cache-to", "--network", "--build-context", "--iidfile"))
+    for value in p.values("--secret", "--ssh"):
+        inv.engine.read_argument(value, inv.state)
+        inv.ask("gives a secret or key to a build")
+    for value in p.values("-o", "--output"):
+        inv.engine.write(value.with_text(re.sub(r".*dest=", "", value.text)), inv.state, None)
+    if p.has("--allow", "--push", "--privileged"):
+        inv.ask("builds with privileges or publishes")
+
+
+def _run(inv: Invocation, rest: list[Arg]) -> Out | None:
+    p = inv.with_args(rest).options(_RUN_VALUES, _RUN_LONG, stop=True)
+    for option in p:
+        value = option.value
+        if option.name in ("-v", "--volume", "--mount", "--volumes-from", "--device") and value is not None:
+            _mount(inv, option.name, value)
+        elif option.name == "--env-file" and value is not None:
+            pass
+        elif option.name in ("--privileged", "--cap-add", "--security-opt", "--device-cgroup-rule"):
+            inv.ask("gives a container more rights: " + option.name)
+        elif option.name in ("--pid", "--ipc", "--uts", "--userns", "--cgroupns", "--network", "--net") and value is not None and value.text.startswith("host") and option.name not in ("--network", "--net"):
+            inv.ask("shares namespaces of the machine with a container")
+    _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
+    return Out(None, frozenset({"net"}))
+
+
+def _mount(inv: Invocation, name: str, value: Arg) -> None:
+    text = value.text
+    source = re.search(r"(?:source|src)=([^,]*)", text).group(1) if "source=" in text or "src=" in text else text.split(":")[0]  # type: ignore[union-attr]
+    if name == "--device" and not re.match(r"/dev/(?:dri|kvm|video|snd|ttyUSB|ttyACM|fuse|net/tun)", source):
+        inv.ask("gives a device to a container: " + source)
+        return
+    for cwd in inv.state.cwds:
+        place = normalize(source, cwd)
+        kind = read_kind(place) or (write_kind(place) if place.startswith(("/", "~")) and not re.match(r"/(?:data|app|src|workspace|work|repo|code|mnt|srv)\b", place) else None)
+        if place in ("/", "~") or "docker.sock" in place or "containerd.sock" in place or (kind is not None and source.startswith(("/", "~", "."))) or (is_broad(place) and place != "."):
+            inv.deny(f"opens {place} of this machine to a container")
+
+
+def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> None:
+    """The command of a container: judged like any other, but for paths that are the container's own."""
+    if entrypoints:
+        command = [*entrypoints, *command]
+    if command:
+        inner = inv.with_args([])
+        inner.state = inv.state.fork()
+        inner.run(command, inv.stdin)
+
+
+def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
+    p = inv.with_args(rest).options("euw", ("--env", "--user", "--workdir", "--detach-keys", "--env-file", "--index"), stop=True)
+    if p.has("--privileged"):
+        inv.ask("gives a container more rights")
+    _inside(inv, list(p.rest[1:]), [])
+    return Out(None, frozenset({"docker"}))
+
+
+def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
+    while args and args[0].text.startswith("-"):
+        option = args.pop(0).text
+        if option in ("-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--parallel") and args:
+            args.pop(0)
+    verb = args[0].text if args else ""
+    rest = args[1:]
+    texts = [a.text for a in rest]
+    if verb == "down" and any(re.match(r"-\w*v|--volumes|--rmi", text) for text in texts):
+        inv.ask("removes volumes or images")
+    elif verb == "rm" and any(re.match(r"-\w*[fsv]|--force|--stop|--volumes", text) for text in texts):
+        inv.ask("removes containers by force")
+    elif verb in ("exec", "run"):
+        p = inv.with_args(rest).options("euwvpTl"[:5], ("--env", "--user", "--workdir", "--volume", "--publish", "--entrypoint", "--name", "--index", "--label"), stop=True)
+        for value in p.values("-v", "--volume"):
+            _mount(inv, "-v", value)
+        _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
+    elif verb in ("push", "publish"):
+        inv.ask("publishes images")
+    return Out(None, frozenset({"docker"}))
+
+
+def _other_runtime(inv: Invocation, verb: str, rest: list[Arg]) -> Out | None:
+    if verb not in ("ps", "images", "ls", "list", "info", "version", "logs", "inspect", "stats", "inspecti", "pods", "image", "build", "bud", "pull", "from", "config"):
+        inv.ask(f"{verb} of a container runtime")
+        inv.run(rest[1:]) if len(rest) > 1 and verb in ("exec", "run") else None
+    return ANYTHING
+
+
+_KUBECTL_READS = frozenset("get describe logs log top explain version api-resources api-versions cluster-info diff config auth wait kustomize options completion events rollout plugin ctx ns stern tree neat".split())
+
+
+@program("kubectl", "kubecolor", "oc-adm", reads=False)
+def kubectl(inv: Invocation) -> Out | None:
+    """Reads pass, except secrets; changes of a cluster that remove, expose or run ask."""
+    p = inv.options("nofcl", ("--namespace", "--output", "--context", "--cluster", "--kubeconfig", "--selector", "--filename", "--container", "--since", "--tail", "--user", "--server", "--token", "--as", "--field-selector", "--sort-by", "--kustomize", "-k"), stop=False)
+    words = [arg.text for arg in p.operands]
+    verb = words[0] if words else ""
+    noun = words[1] if len(words) > 1 else ""
+    if verb in ("get", "describe", "edit", "view-secret") and re.search(r"(?:^|,|/)secrets?(?:$|[,/.])", noun) and p.has("-o", "--output", "--template"):
+        inv.deny("prints the secrets of a cluster")
+    elif verb in ("config",) and (noun in ("view",) and p.has("--raw")):
+        inv.deny("prints the credentials of a cluster")
+    elif verb == "config" and noun in ("delete-context", "delete-cluster", "unset", "set-credentials", "set-cluster", "delete-user"):
+        inv.ask("changes the configuration of kubectl")
+    elif verb == "rollout" and noun not in ("status", "history", "restart"):
+        inv.ask("changes a rollout")
+    elif verb == "exec":
+        texts = inv.texts
+        command = inv.args[texts.index("--") + 1 :] if "--" in texts else ()
+        if command:
+            _inside(inv, list(command), [])
+        if any(re.search(r"prod", t) for t in texts) and not command:
+            inv.ask("opens a shell in a cluster")
+    elif verb in ("apply", "create", "replace"):
+        _apply(inv, p, verb, words)
+    elif verb in ("port-forward", "label", "annotate", "set", "autoscale", "expose", "proxy", "run", "debug", "attach"):
+        if verb in ("debug", "attach", "run", "proxy", "set"):
+            inv.ask(f"{verb} changes or enters a cluster")
+    elif verb == "cp":
+        inv.read_all(p.operands[1:])
+        inv.ask("copies to or from a cluster")
+    elif verb and verb not in _KUBECTL_READS:
+        inv.ask(f"{verb} changes a cluster")
+    return Out(None, frozenset({"cluster"}))
+
+
+def _apply(inv: Invocation, p, verb: str, words: list[str]) -> None:  # type: ignore[no-untyped-def]
+    if p.has("--force", "--prune"):
+        inv.ask("replaces or removes objects by force")
+    if any("://" in value.text for value in p.values("-f", "--filename", "-k", "--kustomize")):
+        inv.ask("applies a manifest from the network")
+    if verb == "replace" or (verb == "create" and words[1:2] and re.match(r"(?:cluster)?role|token|serviceaccount", words[1])) or (verb == "create" and len(words) > 1 and not any(t.startswith("--dry-run") for t in inv.texts)):
+        inv.ask("changes a cluster")
+
+
+@program("helm", "helmfile", "kustomize", "argocd", "flux", "istioctl", "linkerd", "skaffold", "tilt", reads=False)
+def helm(inv: Invocation) -> None:
+    """Reads and templates pass."""
+    words = [text for text in inv.texts if not text.startswith("-")]
+    verb = " ".join(words[:2])
+    reads = ("list", "ls", "template", "lint", "get", "history", "status", "show", "search", "version", "dependency", "dep", "env", "repo list", "repo update", "test", "pull", "package", "create", "build", "diff", "verify", "plugin list", "analyze", "check", "render", "completion", "inspect", "app list", "app get", "dev", "up", "proxy-status", "version")
+    if words and not any(verb == read or words[0] == read for read in reads):
+        inv.ask(f"{verb} changes a cluster")
+    if "--post-renderer" in inv.texts or any(text.startswith("--post-renderer=") for text in inv.texts):
+        inv.ask("runs a program on the manifests")
+
+
+@program("kind", "minikube", "k3d", "k3s", "microk8s", "colima", "multipass", "vagrant", "limactl", "virsh", "VBoxManage", "qemu-img", "vboxmanage", "orb", "machinectl", "proot", "distrobox", "toolbox", reads=False)
+def machines(inv: Invocation) -> None:
+    """Local clusters and virtual machines: deleting asks."""
+    if any(text in ("delete", "destroy", "remove", "rm", "reset", "purge", "undefine", "unregistervm", "prune", "poweroff", "--purge", "wipe", "ssh", "shell", "exec", "run", "enter", "login") for text in inv.texts):
+        inv.ask("removes or enters a machine or cluster")

@@ -1,0 +1,167 @@
+"""Database clients: queries pass, destruction and escapes to the shell do not."""
+
+from __future__ import annotations
+
+import re
+
+from ..inline.sql import judge_sql
+from ..invocation import Invocation
+from ..registry import program
+from ..values import Arg, Out
+
+#: Options of each client that carry SQL or commands, and those that only take a value.
+_QUERY = {
+    "psql": (("-c", "--command"), "cdfhpUvFRTPoLW", ("--command", "--dbname", "--file", "--host", "--port", "--username", "--set", "--output", "--variable", "--log-file")),
+    "mysql": (("-e", "--execute"), "ehPuDS", ("--execute", "--host", "--port", "--user", "--database", "--socket", "--init-command")),
+    "sqlite3": (("-cmd", "--cmd"), "", ("-cmd", "--cmd", "-separator", "-nullvalue", "-newline", "-init", "--init")),
+    "duckdb": (("-c", "-s", "-cmd"), "cs", ("-cmd", "-init")),
+    "clickhouse-client": (("-q", "--query"), "qhud", ("--query", "--host", "--user", "--database", "--password", "--port", "--format", "--multiquery")),
+    "cqlsh": (("-e", "--execute"), "eufkp", ("--execute", "--file", "--username", "--keyspace")),
+    "sqlcmd": (("-Q", "-q"), "QqSUPdio", ()),
+    "snowsql": (("-q", "--query"), "qfcaud", ("--query", "--filename", "--connection")),
+    "bq-query": ((), "", ()),
+    "usql": (("-c", "--command"), "cfo", ("--command", "--file", "--out")),
+    "pgcli": (("-e",), "ehpUd", ()),
+    "mycli": (("-e", "--execute"), "ehPuD", ("--execute",)),
+    "litecli": (("-e", "--execute"), "eD", ("--execute",)),
+    "trino": (("--execute",), "", ("--execute", "--file", "--server", "--catalog", "--schema")),
+    "presto": (("--execute",), "", ("--execute", "--file", "--server")),
+    "beeline": (("-e",), "euf", ()),
+    "hive": (("-e",), "ef", ()),
+    "spark-sql": (("-e",), "ef", ()),
+    "isql": ((), "", ()),
+    "cockroach": (("-e", "--execute"), "e", ("--execute", "--url", "--host")),
+    "influx": ((), "", ()),
+}
+
+
+@program(*_QUERY, "sqlplus", "osql", "tsql", reads=False)
+def client(inv: Invocation) -> Out | None:
+    """Judges the SQL given as option, operand or standard input."""
+    queries, values, long_values = _QUERY.get(inv.name, ((), "", ()))
+    p = inv.options(values, long_values, single_dash=inv.name in ("sqlite3",))
+    found = p.values(*queries)
+    if inv.name in ("sqlite3", "duckdb", "isql", "litecli"):
+        found += list(p.operands[1:])
+        for operand in p.operands[:1]:
+            inv.read(operand)
+    for value in [*p.values("-f", "--file", "-i", "-init", "--init", "--filename")]:
+        content = inv.written(value)
+        if content is not None and content.text is not None:
+            found.append(Arg(content.text))
+        else:
+            inv.ask("runs a file of statements")
+    for value in p.values("-o", "--output", "-L", "--log-file", "--out"):
+        if value.text.startswith("|"):
+            inv.script(value.with_text(value.text[1:]))
+        else:
+            inv.write(value)
+    for value in found:
+        judge_sql(inv, value)
+    if not found:
+        _from_stdin(inv)
+    if inv.name in ("influx", "cockroach") and re.search(r"\b(?:delete|drop|decommission|remove)\b", " ".join(inv.texts)):
+        inv.ask("removes data")
+    return Out(None, frozenset({"database"}))
+
+
+def _from_stdin(inv: Invocation) -> None:
+    stdin = inv.stdin
+    if stdin.text is not None:
+        judge_sql(inv, Arg(stdin.text, stdin.tags))
+    elif stdin.tags:
+        inv.ask("runs statements that are not known")
+
+
+@program("dropdb", "dropuser", "mysqladmin", "pg_restore", "mongorestore", "mysqlimport", "pg_resetwal", "initdb", "pg_ctl", "pg_dropcluster", "createuser", "redis-server", "mongoimport", "clickhouse", "rabbitmqctl", "kafka-topics", "kafka-topics.sh", "kafka-delete-records.sh", "nodetool", "pgbench", "pg_dropuser", reads=True)
+def admin(inv: Invocation) -> None:
+    """Administration commands."""
+    words = " ".join(inv.texts)
+    destroys = {
+        "mysqladmin": r"\b(?:drop|shutdown|flush|password|kill|create)\b",
+        "pg_restore": r"--clean|(?:^| )-c\b|-d\b|--dbname",
+        "mongorestore": r".",
+        "mysqlimport": r"--delete|--replace",
+        "mongoimport": r"--drop",
+        "pg_ctl": r"\b(?:stop|restart|kill|promote|init)\b",
+        "redis-server": r"--(?:loadmodule|dir|dbfilename)",
+        "clickhouse": r"(?i)\b(?:drop|truncate|delete)\b",
+        "rabbitmqctl": r"\b(?:delete|purge|reset|stop|force|forget|clear)\w*",
+        "kafka-topics": r"--delete",
+        "kafka-topics.sh": r"--delete",
+        "nodetool": r"\b(?:decommission|removenode|assassinate|clearsnapshot|truncatehints)\b",
+        "pgbench": r"(?:^| )-i\b",
+        "initdb": r"(?!)",
+    }
+    if re.search(destroys.get(inv.name, r"^"), words):
+        inv.ask("removes or overwrites data")
+
+
+_REDIS_WRITES = re.compile(
+    r"(?i)^(?:flushall|flushdb|del|unlink|config|debug|shutdown|slaveof|replicaof|migrate|restore|eval|evalsha|script|module|rename|swapdb|failover|cluster|acl|save|bgsave|bgrewriteaof|function|monitor|client)$"
+)
+
+
+@program("redis-cli", "keydb-cli", reads=False)
+def redis(inv: Invocation) -> Out | None:
+    """Reads and plain writes pass."""
+    p = inv.options("hpnausi", ("--user", "--pass", "--rdb", "--pipe-timeout", "--eval", "--scan-pattern", "--pattern"))
+    words = [arg.text for arg in p.operands]
+    safe_client = len(words) > 1 and words[0].lower() in ("config", "client", "cluster", "acl", "script", "function") and words[1].lower() in ("get", "list", "info", "nodes", "whoami", "exists", "slots", "id", "getname")
+    if words and _REDIS_WRITES.match(words[0]) and not safe_client:
+        inv.ask(f"{words[0]} removes data or configures the server")
+    if p.has("--eval", "--pipe", "--rdb", "--cluster"):
+        inv.ask("runs scripts or bulk commands")
+    for value in p.values("--rdb"):
+        inv.write(value)
+    if not words and inv.stdin.tags or (not words and inv.stdin.text):
+        lines = (inv.stdin.text or "flushall").splitlines()
+        if any(_REDIS_WRITES.match((line.split() or [""])[0]) for line in lines):
+            inv.ask("runs commands that remove data or are not known")
+    return Out(None, frozenset({"database"}))
+
+
+_MONGO_BAD = re.compile(
+    r"\b(?:drop\w*|delete\w*|remove|deleteMany|renameCollection|shutdownServer|createUser|updateUser|grantRolesToUser|runCommand|adminCommand|updateMany|replaceOne|findAndModify|findOneAndDelete|bulkWrite|copyTo|eval|load|child_process|require|process|fs|spawn|exec\w*)\s*(?:\(|\.|\[)"
+)
+
+
+@program("mongosh", "mongo", reads=False)
+def mongo(inv: Invocation) -> Out | None:
+    """The shell's code is JavaScript."""
+    p = inv.options("hup", ("--eval", "--host", "--username", "--password", "--file", "-f", "--port"))
+    code = [value.text for value in p.values("--eval")]
+    if inv.stdin.text is not None and not code:
+        code.append(inv.stdin.text)
+    if any(_MONGO_BAD.search(text) for text in code):
+        inv.ask("removes or changes data")
+    if p.values("--file", "-f") or any(operand.text.endswith(".js") for operand in p.operands):
+        inv.ask("runs a file of statements")
+    if inv.stdin.text is None and inv.stdin.tags and not code:
+        inv.ask("runs statements that are not known")
+    return Out(None, frozenset({"database"}))
+
+
+_TASK_BAD = re.compile(
+    r"(?:^|[\s:])(?:(?:db|database|migrate|ecto|schema|doctrine:\w+|sequelize)[:.](?:drop\w*|reset\w*|wipe|fresh|refresh|purge|truncate\w*|rollback|force|undo:all|schema:load|setup:force|migrate:(?:undo|reset|down)\S*)|db:migrate:undo:all|flush|reset_db|sqlflush|reset-db|drop-db|dropdb)(?:$|\s)"
+    r"|migrate\s+reset|--force-reset|migrate\s+\S+\s+zero|db\s+(?:drop|reset|wipe)|downgrade\s+(?:base|-\d)|\bmigrate:rollback|prune\b.*--force|--accept-data-loss|schema:drop|database:drop"
+)
+
+
+def judge_task(inv: Invocation, words: str) -> None:
+    """Judge the words given to a framework's task runner (``rails``, ``manage.py``, ``artisan``, ``prisma`` ...)."""
+    if _TASK_BAD.search(words):
+        inv.ask("drops or resets a database")
+
+
+@program("rails", "rake", "prisma", "sequelize", "knex", "typeorm", "drizzle-kit", "artisan", "alembic", "flask", "django-admin", "mix", "ecto", "sequelize-cli", "goose", "dbmate", "migrate", "flyway", "liquibase", "sqlx", "diesel", "atlas", "hasura", "dbt", "aerich", "phinx", "doctrine", "mikro-orm", "wp", "drush", "thor", "invoke", "inv", reads=False)
+def task_runner(inv: Invocation) -> Out | None:
+    """Framework task runners."""
+    words = " ".join(inv.texts)
+    judge_task(inv, words)
+    if re.search(r"(?:^|\s)(?:runner|eval|console -c|-e|run -e|shell -c|php-eval|php:eval|ev)\s", words + " ") and inv.name in ("rails", "mix", "rake", "drush", "wp"):
+        language = {"rails": "ruby", "rake": "ruby", "drush": "php", "wp": "php"}.get(inv.name, "ruby")
+        inv.code(language, inv.args[-1])
+    if inv.name in ("dbmate", "goose", "migrate", "diesel", "sqlx", "flyway", "liquibase", "atlas") and re.search(r"(?:^|\s)(?:drop\w*|down|reset|redo|clean|database\s+(?:drop|reset)|rollback\w*|force)(?:\s|$)", words):
+        inv.ask("drops or resets a database")
+    return None

@@ -1,0 +1,149 @@
+"""One entry of a session log, and read-only views over many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, overload
+
+from attrs import frozen
+
+from hookspecs.errors import SealedError
+
+if TYPE_CHECKING:
+    from dshhooks.session.codec import Codec
+
+__all__ = ["APPEND", "SURFACE_TYPES", "Event", "Replace", "SurfaceOp", "View"]
+
+APPEND: Final = "append"
+SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/result", "steering/message"})
+
+T = TypeVar("T")
+
+
+@frozen
+class Replace:
+    """Replaces the surface nodes from seq ``start`` to seq ``end``, both included, with the event that carries it."""
+
+    start: int
+    end: int
+
+
+SurfaceOp = str | Replace
+
+_set = object.__setattr__
+
+
+class Event:
+    """An immutable log entry.
+
+    ``seq`` counts from 0; ``time`` is epoch milliseconds; ``surface_op`` and ``source_event_seqs`` stand only on the four
+    surface types. ``data`` (the event class) and ``wire`` (its JSON) are made from each other on first use, so that
+    opening a long session does not build what nobody looks at.
+    """
+
+    __slots__ = ("__weakref__", "_codec", "_data", "_wire", "seq", "source_event_seqs", "surface_op", "time", "type")
+
+    seq: int
+    type: str
+    time: int
+    surface_op: SurfaceOp | None
+    source_event_seqs: tuple[int, ...] | None
+    _data: Any
+    _wire: Any
+    _codec: Codec
+
+    def __init__(
+        self,
+        seq: int,
+        type: str,  # noqa: A002 - the field's name in the log
+        time: int,
+        codec: Codec,
+        *,
+        data: Any = None,
+        wire: Any = None,
+        surface_op: SurfaceOp | None = None,
+        source_event_seqs: tuple[int, ...] | None = None,
+    ) -> None:
+        _set(self, "seq", seq)
+        _set(self, "type", type)
+        _set(self, "time", time)
+        _set(self, "_codec", codec)
+        _set(self, "_data", data)
+        _set(self, "_wire", wire)
+        _set(self, "surface_op", surface_op)
+        _set(self, "source_event_seqs", source_event_seqs)
+
+    @property
+    def data(self) -> Any:
+        """The event class: ``TurnStart``, ``UserMessage``, …"""
+        if self._data is None:
+            _set(self, "_data", self._codec.from_wire(self.type, self._wire))
+        return self._data
+
+    @property
+    def wire(self) -> Any:
+        """The data as JSON, without the envelope."""
+        if self._wire is None:
+            _set(self, "_wire", self._codec.to_wire(self._data))
+        return self._wire
+
+    def __setattr__(self, attribute: str, _value: object) -> NoReturn:
+        raise SealedError(f"event.{attribute} is sealed: a log is only ever appended to")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Event):
+            return NotImplemented
+        return self._envelope() == other._envelope() and bool(self.wire == other.wire)
+
+    def __hash__(self) -> int:
+        return hash((self.seq, self.type, self.time))
+
+    def _envelope(self) -> tuple[Any, ...]:
+        return (self.seq, self.type, self.time, self.surface_op, self.source_event_seqs)
+
+    def __repr__(self) -> str:
+        return f"<Event {self.seq} {self.type}>"
+
+
+class View(Sequence[T]):
+    """The first ``length`` items of a list that only grows, behind an optional prefix; O(1) to make, immutable."""
+
+    __slots__ = ("_items", "_length", "_prefix")
+
+    def __init__(self, items: list[T], length: int | None = None, prefix: tuple[T, ...] = ()) -> None:
+        self._items, self._prefix = items, prefix
+        self._length = len(items) if length is None else length
+
+    def __len__(self) -> int:
+        return len(self._prefix) + self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            return tuple(self[at] for at in range(*index.indices(len(self))))
+        size = len(self)
+        at = index + size if index < 0 else index
+        if not 0 <= at < size:
+            raise IndexError(f"index {index} is outside a view of {size}")
+        head = len(self._prefix)
+        return self._prefix[at] if at < head else self._items[at - head]
+
+    def with_prefix(self, prefix: tuple[T, ...]) -> View[T]:
+        """Return the same view with other items in front."""
+        return View(self._items, self._length, prefix)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
+            return NotImplemented
+        return len(self) == len(other) and all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"View({list(self)!r})"
+
+
+Validator = Callable[[Event], None]

@@ -1,0 +1,354 @@
+"""What can stand in a session log: the event classes, their triggers and reasons (spec/core.md 5.2).
+
+Each event's ``type`` is its tag in the log. Durable spelling (camelCase, milliseconds) is the codec's business. Plugins
+register more types; an unknown one is kept verbatim as :class:`UnknownEvent`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from attrs import field, frozen
+
+from hookspecs.json import MISSING, Missing
+from hookspecs.model import LlmCallConfig, LlmFailure, StreamChunk, TokenUsage, ToolSchema
+from hookspecs.values import AssistantProvenance, Content, Message, MessageSource, as_content
+
+__all__ = ["AbortedEnd", "ApprovalAsked", "ApprovalDecided", "ApprovalPolicyChanged", "AssistantChunk",
+           "AssistantMessage", "CompletedEnd", "DisposedEnd", "Envelope", "ErrorEnd", "EventData", "HeaderSnapshot",
+           "HookDecision", "InjectionTrigger", "InterruptedEnd", "LlmRetry", "MaxTokensEnd", "MessageTrigger",
+           "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "StepEnd", "StepStart", "SteeringMessage",
+           "TodoItem", "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded", "TurnEnd", "TurnStart",
+           "UnknownEnd", "UnknownEvent", "UnknownTrigger", "UserMessage"]  # fmt: skip
+
+
+@frozen
+class MessageTrigger:
+    """A message opened the turn."""
+
+    kind: ClassVar[str] = "message"
+    source: MessageSource
+
+
+@frozen
+class InjectionTrigger:
+    """An injection between turns opened it; the model does not run."""
+
+    kind: ClassVar[str] = "injection"
+    source: MessageSource
+
+
+@frozen
+class UnknownTrigger:
+    """A trigger nobody here knows."""
+
+    kind: str
+    data: Any
+
+
+@frozen
+class CompletedEnd:
+    """The turn came to its natural end."""
+
+    kind: ClassVar[str] = "completed"
+
+
+@frozen
+class AbortedEnd:
+    """The turn was cancelled; the durable record says no more than that."""
+
+    kind: ClassVar[str] = "aborted"
+
+
+@frozen
+class ErrorEnd:
+    """The turn failed at a step: with a message (and code), or with a model request's failure."""
+
+    kind: ClassVar[str] = "error"
+    step: int
+    message: str | Missing = MISSING
+    code: str | Missing = MISSING
+    failure: LlmFailure | Missing = MISSING
+
+
+@frozen
+class DisposedEnd:
+    """The agent was disposed while the turn ran."""
+
+    kind: ClassVar[str] = "disposed"
+
+
+@frozen
+class MaxTokensEnd:
+    """An answer of the turn was cut at the token limit."""
+
+    kind: ClassVar[str] = "max-tokens"
+
+
+@frozen
+class RejectedEnd:
+    """A prompt policy blocked the prompt; the turn has no steps."""
+
+    kind: ClassVar[str] = "rejected"
+    reason: str
+
+
+@frozen
+class InterruptedEnd:
+    """The process died while the turn ran; written by repair only."""
+
+    kind: ClassVar[str] = "interrupted"
+
+
+@frozen
+class UnknownEnd:
+    """A reason nobody here knows."""
+
+    kind: str
+    data: Any
+
+
+TurnTrigger = MessageTrigger | InjectionTrigger | UnknownTrigger
+TurnEndReason = (
+    CompletedEnd | AbortedEnd | ErrorEnd | DisposedEnd | MaxTokensEnd | RejectedEnd | InterruptedEnd | UnknownEnd
+)
+
+
+@frozen
+class TurnStart:
+    """A turn opens; turns count 1, 2, 3, …"""
+
+    type: ClassVar[str] = "turn/start"
+    turn: int
+    trigger: TurnTrigger
+
+
+@frozen
+class TurnEnd:
+    """The turn closes."""
+
+    type: ClassVar[str] = "turn/end"
+    turn: int
+    reason: TurnEndReason
+
+
+@frozen
+class StepStart:
+    """A step opens: the boundary up to which its request can be rebuilt from the log."""
+
+    type: ClassVar[str] = "step/start"
+    turn: int
+    step: int
+
+
+@frozen
+class StepEnd:
+    """The step closes."""
+
+    type: ClassVar[str] = "step/end"
+    turn: int
+    step: int
+
+
+@frozen
+class PrefixContext:
+    """Who put something in front of a prompt."""
+
+    source: MessageSource
+    meta: Any = MISSING
+
+
+@frozen
+class Envelope:
+    """What a prompt looked like before contexts were put in front of it."""
+
+    display_content: Content = field(converter=as_content)
+    prefix_contexts: tuple[PrefixContext, ...] = field(default=(), converter=tuple)
+
+
+@frozen
+class UserMessage:
+    """A message of the user's side: a prompt, a context, an injection."""
+
+    type: ClassVar[str] = "user/message"
+    content: Content = field(converter=as_content)
+    source: MessageSource
+    envelope: Envelope | Missing = MISSING
+    meta: Any = MISSING
+
+
+@frozen
+class PromptBlocked:
+    """A prompt that was refused, as it was written."""
+
+    type: ClassVar[str] = "prompt/blocked"
+    content: Content = field(converter=as_content)
+    source: MessageSource
+    reason: str
+
+
+@frozen
+class AssistantChunk:
+    """One chunk of the model's stream."""
+
+    type: ClassVar[str] = "assistant/chunk"
+    turn: int
+    step: int
+    chunk: StreamChunk
+
+
+@frozen
+class AssistantMessage:
+    """The model's answer, assembled."""
+
+    type: ClassVar[str] = "assistant/message"
+    turn: int
+    step: int
+    content: Content = field(converter=as_content)
+    provenance: AssistantProvenance
+    usage: TokenUsage | Missing = MISSING
+
+
+@frozen
+class ToolCallStarted:
+    """The model's call is about to be run; ``arguments`` is the raw text it produced."""
+
+    type: ClassVar[str] = "tool/call"
+    turn: int
+    step: int
+    call_id: str
+    name: str
+    arguments: str
+
+
+@frozen
+class ToolErrorInfo:
+    """Name and code of a tool result's error."""
+
+    name: str
+    code: str
+
+
+@frozen
+class ToolResultRecorded:
+    """What the model is told of a call's outcome."""
+
+    type: ClassVar[str] = "tool/result"
+    turn: int
+    step: int
+    call_id: str
+    content: Content = field(converter=as_content)
+    is_error: bool
+    error: ToolErrorInfo | Missing = MISSING
+    meta: Any = MISSING
+
+
+@frozen
+class SteeringMessage:
+    """A message taken in between two steps of a turn."""
+
+    type: ClassVar[str] = "steering/message"
+    turn: int
+    content: Content = field(converter=as_content)
+    source: MessageSource
+    envelope: Envelope | Missing = MISSING
+    meta: Any = MISSING
+
+
+@frozen
+class TodoItem:
+    """One entry of a to-do list; ``status`` is ``pending``, ``in_progress`` or ``completed``."""
+
+    content: str
+    status: str
+
+
+@frozen
+class TodoWrite:
+    """The whole to-do list; the last one counts."""
+
+    type: ClassVar[str] = "todo/write"
+    todos: tuple[TodoItem, ...] = field(converter=tuple)
+
+
+@frozen
+class HeaderSnapshot:
+    """Everything of a request that is not in the messages; empty parts are absent, tool order matters."""
+
+    config: LlmCallConfig
+    system: str | Missing = MISSING
+    tools: tuple[ToolSchema, ...] | Missing = MISSING
+    message_prefix: tuple[Message, ...] | Missing = MISSING
+
+
+@frozen
+class RequestHeader:
+    """The header from here on; ``reason`` is ``initial``, ``resume`` or ``change``."""
+
+    type: ClassVar[str] = "request/header"
+    header: HeaderSnapshot
+    reason: str
+
+
+@frozen
+class ApprovalAsked:
+    """A person was asked (spec/core.md 7); ``digest`` binds the question to what was asked (decisions.md 3.14)."""
+
+    type: ClassVar[str] = "approval/asked"
+    id: str
+    tool_name: str
+    call_id: str | Missing = MISSING
+    reason: str | Missing = MISSING
+    digest: str | Missing = MISSING
+
+
+@frozen
+class ApprovalDecided:
+    """The answer; ``outcome`` is the wire value of ``ApprovalOutcome``."""
+
+    type: ClassVar[str] = "approval/decided"
+    id: str
+    outcome: str
+
+
+@frozen
+class ApprovalPolicyChanged:
+    """From here on: ``ask`` or ``never``."""
+
+    type: ClassVar[str] = "approval/policy"
+    policy: str
+
+
+@frozen
+class LlmRetry:
+    """A failed request is about to be tried again, after ``delay_ms`` milliseconds."""
+
+    type: ClassVar[str] = "llm/retry"
+    turn: int
+    step: int
+    retry: int
+    max_retries: int
+    delay_ms: int
+    failure: LlmFailure
+
+
+@frozen
+class HookDecision:
+    """What a shadowed plugin would have decided."""
+
+    type: ClassVar[str] = "hook/decision"
+    hook: str
+    plugin: str
+    outcome: str
+    detail: str
+
+
+@frozen
+class UnknownEvent:
+    """An event whose type nobody here knows; written back exactly as it was read."""
+
+    type: str
+    data: Any
+
+
+EventData = Any  # any class with a `type`: the ones above, and what plugins register
