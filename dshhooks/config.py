@@ -168,7 +168,9 @@ def _here() -> Path:
     try:
         return Path.cwd()
     except OSError as exc:
-        raise ConfigError(f"the working directory is gone ({exc.strerror or exc}); change to one, or name a file") from exc
+        raise ConfigError(
+            f"the working directory is gone ({exc.strerror or exc}); change to one, or name a file"
+        ) from exc
 
 
 def _read(file: Path) -> tuple[Any, str]:

@@ -32,7 +32,7 @@ class Harness:
         """Start a host, and stop it when the block ends.
 
         Args:
-            config: A file, a configuration, or ``None`` for the nearest file (decisions in api.md "Configuration").
+            config: A file, a configuration, or ``None`` for the nearest file upwards from the working directory.
             plugins: Plugin objects or classes that take part beside the installed ones, the first one outermost.
 
         Raises:
@@ -40,8 +40,8 @@ class Harness:
             StartError: The configured plugins do not allow a start; fail closed.
         """
         harness = build(config, plugins)
-        harness.plugins.raise_problems()
         try:
+            harness.plugins.raise_problems()
             yield harness
         finally:
             harness.hooks.close()
@@ -60,4 +60,8 @@ def build(config: str | os.PathLike[str] | HarnessConfig | None = None, plugins:
     hooks.set_policy_combination(config.tools.policy_combination)
     tools = ToolRegistry(hooks)
     tools.approvals.policy = config.approval.policy
-    return Harness(config, hooks, load_plugins(hooks, config, plugins), tools)
+    try:
+        return Harness(config, hooks, load_plugins(hooks, config, plugins), tools)
+    except BaseException:
+        hooks.close()  # those that were registered by then may hold something
+        raise

@@ -38,7 +38,7 @@ def structure(data: Any, kind: type[T], path: str, source: str) -> T:
     import cattrs
 
     try:
-        return _converter().structure(data, kind)
+        return _converter().structure(data, kind)  # type: ignore[no-any-return]
     except BaseException as exc:
         if not is_fault(exc):  # a validator, converter or default factory that exits is a fault of the options class
             raise
@@ -93,7 +93,7 @@ def _converter() -> Any:
         (str, (str,), "a string"),
     ):
         converter.register_structure_hook(kind, functools.partial(_exactly, kind=kind, accepted=accepted, named=named))
-    converter.register_structure_hook_func(lambda kind: get_origin(kind) is Literal, _one_of)
+    converter.register_structure_hook_func(_is_literal, _one_of)
     converter.register_structure_hook_factory(
         lambda kind: is_sequence(kind) or is_set(kind), functools.partial(_list_hook, converter)
     )
@@ -102,10 +102,20 @@ def _converter() -> Any:
     return converter
 
 
+def _is_literal(kind: Any) -> bool:
+    return get_origin(kind) is Literal
+
+
 def _exactly(value: Any, _type: Any, *, kind: type, accepted: tuple[type, ...], named: str) -> Any:
     if type(value) not in accepted:
-        raise ValueError(f"must be {named}, not {value!r}")
+        raise ValueError(f"must be {named}, not {_shown(value)}")
     return kind(value)
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message, which a megabyte of it would not make clearer."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def _one_of(value: Any, kind: Any) -> Any:
@@ -113,7 +123,7 @@ def _one_of(value: Any, kind: Any) -> Any:
     for choice in choices:
         if type(choice) is type(value) and choice == value:
             return value
-    raise ValueError(f"must be {' or '.join(map(repr, choices))}, not {value!r}")
+    raise ValueError(f"must be {' or '.join(map(repr, choices))}, not {_shown(value)}")
 
 
 def _list_hook(converter: Any, kind: Any) -> Hook:
@@ -126,7 +136,7 @@ def _list_hook(converter: Any, kind: Any) -> Hook:
 
     def hook(value: Any, wanted: Any) -> Any:
         if not isinstance(value, list):
-            raise ValueError(f"must be a list, not {value!r}")
+            raise ValueError(f"must be a list, not {_shown(value)}")
         return build(inner(value, wanted))
 
     return hook
@@ -141,7 +151,7 @@ def _mapping_hook(converter: Any, kind: Any) -> Hook:
 def _table_hook(converter: Any, kind: Any) -> Hook:
     from cattrs.gen import make_dict_structure_fn, override
 
-    overrides = {
+    overrides: dict[str, Any] = {
         attribute.name: override(struct_hook=functools.partial(_field, converter, kind, attribute))
         for attribute in attrs.fields(attrs.resolve_types(kind))
         if attribute.init
@@ -152,7 +162,7 @@ def _table_hook(converter: Any, kind: Any) -> Hook:
 def _table(inner: Hook) -> Hook:
     def hook(value: Any, wanted: Any) -> Any:
         if not isinstance(value, dict):
-            raise ValueError(f"must be a table, not {value!r}")
+            raise ValueError(f"must be a table, not {_shown(value)}")
         return inner(value, wanted)
 
     return hook

@@ -1,4 +1,7 @@
-"""The same host for callers without an event loop: a blocking portal around the one implementation (decisions.md 3.15)."""
+"""The same host for callers without an event loop (decisions.md 3.15).
+
+A blocking portal around the one implementation; there is no second one.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +31,15 @@ class Blocking:
         if inspect.iscoroutinefunction(value):
             return _blocking(value, self._portal)
         # A part of the host (hooks, tools, …) is viewed the same way; everything else is what it is.
-        if type(value).__module__.startswith("dshhooks.") and not callable(value) and not hasattr(value, "__attrs_attrs__"):
-            return Blocking(value, self._portal)
-        return value
+        return Blocking(value, self._portal) if _is_part(value) else value
 
     def __repr__(self) -> str:
         return f"<blocking {self._target!r}>"
+
+
+def _is_part(value: Any) -> bool:
+    ours = type(value).__module__.startswith("dshhooks.")
+    return ours and not callable(value) and not hasattr(value, "__attrs_attrs__")
 
 
 def _blocking(function: Any, portal: BlockingPortal) -> Any:
@@ -45,7 +51,7 @@ def _blocking(function: Any, portal: BlockingPortal) -> Any:
 
 
 @contextmanager
-def open(  # noqa: A001 - the contract calls it dshhooks.sync.open
+def open(
     config: str | os.PathLike[str] | HarnessConfig | None = None,
     plugins: Sequence[Any] = (),
     *,

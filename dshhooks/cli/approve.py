@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from dshhooks.cli.show import printable
 from hookspecs.decisions import ApprovalOutcome
 from hookspecs.execution import ApprovalRequest, Approver
 
@@ -16,7 +17,7 @@ def fixed(yes: bool) -> Approver:
     """Return an approver that always gives the same answer, and says so on stderr."""
 
     def answer(request: ApprovalRequest) -> ApprovalOutcome:
-        click.echo(f"asked: {request.tool_name}: {request.reason or 'no reason given'} -> {'yes' if yes else 'no'}", err=True)
+        click.echo(f"asked: {_question(request)} -> {'yes' if yes else 'no'}", err=True)
         return ApprovalOutcome.ALLOWED_ONCE if yes else ApprovalOutcome.REJECTED
 
     return answer
@@ -28,10 +29,15 @@ def terminal() -> Approver:
     async def answer(request: ApprovalRequest) -> ApprovalOutcome:
         import anyio
 
-        click.secho(f"{request.tool_name} wants to run: {request.reason or 'no reason given'}", fg="yellow", err=True)
+        click.secho(f"may this run? {_question(request)}", fg="yellow", err=True)
         click.echo("Allow once? [y/N] ", nl=False, err=True)
         # The thread may stay behind when the call is cancelled: nothing can interrupt a read from a terminal.
         line = await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
         return ApprovalOutcome.ALLOWED_ONCE if line.strip().lower() in ("y", "yes") else ApprovalOutcome.REJECTED
 
     return answer
+
+
+def _question(request: ApprovalRequest) -> str:
+    # What a model wrote must not draw a different question on the terminal.
+    return printable(f"{request.tool_name}: {request.reason or 'no reason given'}")

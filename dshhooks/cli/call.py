@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dshhooks.cli.options import Switches, with_switches
+from dshhooks.cli.options import Switches, stdout_kept, with_switches
 
 if TYPE_CHECKING:
     from dshhooks.engine.trace import Trace
     from hookspecs.execution import Approver, ToolResult
+
+_EXAMPLE = """'{"path": "a.txt"}'"""
 
 __all__ = ["call", "exit_code", "run_call"]
 
@@ -22,7 +24,9 @@ __all__ = ["call", "exit_code", "run_call"]
 @click.argument("arguments", metavar="JSON", default="{}")
 @click.option("--trace", "show_trace", is_flag=True, help="Print who decided what, and how long it took.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--approve", type=click.Choice(["yes", "no"]), help="Answer when a plugin asks; default: the terminal, else no.")
+@click.option(
+    "--approve", type=click.Choice(["yes", "no"]), help="The answer to an ask; default: the terminal, else no."
+)
 @with_switches
 def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: str | None, switches: Switches) -> None:
     """Run TOOL with JSON arguments ("-" reads them from stdin) in this folder.
@@ -32,15 +36,17 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
     import anyio
 
     parsed = _parse(arguments)
-    result, trace = anyio.run(run_call, switches, tool, parsed, _approver(approve))
+    with stdout_kept(as_json):
+        result, trace = anyio.run(run_call, switches, tool, parsed, _approver(approve))
     decision = _decision(trace)
     if as_json:
         click.echo(json.dumps(_document(result, decision, trace), ensure_ascii=True))
     else:
         if show_trace:
             from dshhooks.cli.show import tree
+            from hookspecs.json import encode
 
-            tree(trace.records, f"{tool} {_short(arguments)}")
+            tree(trace.records, f"{tool} {encode(parsed)}")
         _print_result(result, decision)
     sys.exit(exit_code(result, decision))
 
@@ -66,11 +72,15 @@ def _hint_unknown(harness: Any, tool: str, result: ToolResult) -> None:
 def _parse(text: str) -> Any:
     from hookspecs.json import parse
 
-    text = click.get_text_stream("stdin").read() if text == "-" else text
     try:
-        return parse(text)
+        return parse(_stdin() if text == "-" else text)
     except ValueError as exc:
-        raise click.UsageError(f"JSON: {exc}; give the arguments as one JSON document, for example '{{\"path\": \"a.txt\"}}'") from None
+        raise click.UsageError(f"JSON: {exc}; give one JSON document, for example {_EXAMPLE}") from None
+
+
+def _stdin() -> str:
+    # Bytes, so that what the locale makes of them does not matter: JSON is UTF-8. A closed stdin is None.
+    return sys.stdin.buffer.read().decode("utf-8") if sys.stdin is not None else ""
 
 
 def _approver(answer: str | None) -> Approver:
@@ -78,7 +88,8 @@ def _approver(answer: str | None) -> Approver:
 
     if answer is not None:
         return fixed(answer == "yes")
-    return terminal() if sys.stdin.isatty() and sys.stderr.isatty() else fixed(False)
+    interactive = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    return terminal() if interactive else fixed(False)
 
 
 def _decision(trace: Trace) -> str | None:
@@ -115,21 +126,14 @@ def _document(result: ToolResult, decision: str | None, trace: Trace) -> dict[st
 
 
 def _print_result(result: ToolResult, decision: str | None) -> None:
+    from dshhooks.cli.show import printable
     from hookspecs.execution import ToolFailure
     from hookspecs.values import content_text
 
     if not isinstance(result, ToolFailure):
-        click.echo(_printable(content_text(result.content)))
+        # A tool's own output goes out as it is, lone surrogates apart: no encoding has them.
+        click.echo(content_text(result.content).encode("utf-8", "replace").decode("utf-8"))
         return
     info = f" [{result.error.info.code}]" if result.error.info else ""
-    click.secho(_printable(f"{'denied' if decision == 'deny' else 'failed'}{info}: {result.error.message}"), fg="red", err=True)
-
-
-def _printable(text: str) -> str:
-    """Keep lone surrogates from breaking the terminal's encoding."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 80 else text[:79] + "…"
+    verdict = "denied" if decision == "deny" else "failed"
+    click.secho(printable(f"{verdict}{info}: {result.error.message}"), fg="red", err=True)

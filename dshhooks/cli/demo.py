@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dshhooks.cli.options import Switches, with_switches
 
@@ -25,21 +26,29 @@ _PLUGINS = ("metrics", "retry", "timeout", "shell-policy", "repeat-reminder", "w
 
 @frozen
 class _Scene:
-    """One call of the demo: what it shows, the call, and what must come of it."""
+    """One call of the demo: what it shows, the call, what must come of it, and the plugin that makes it so."""
 
     shows: str
     tool: str
     arguments: dict[str, Any]
     expects: str
+    needs: str = "workspace-tools"
 
 
 _SCENES = (
     _Scene("a file is written", "write_file", {"path": "notes.txt", "content": "milk\nbread\n"}, "ok"),
     _Scene("a command runs", "bash", {"command": "ls -l && wc -l < notes.txt"}, "ok"),
-    _Scene("a destructive command is denied by shell-policy", "bash", {"command": "x=rm; $x -rf ~"}, "deny"),
-    _Scene("a risky command is asked about, and the answer is no", "bash", {"command": "git push --force origin main"}, "deny"),
-    _Scene("a command that hangs is timed out", "bash", {"command": "sleep 30"}, "TOOL_TIMEOUT"),
-    _Scene("a flaky tool is retried until it works", "fetch_status", {"service": "billing"}, "ok"),
+    # Without the policy this would run, so it is only played with it; ~ is the temporary folder all the same.
+    _Scene("a destructive command is denied", "bash", {"command": "x=rm; $x -rf ~"}, "deny", "shell-policy"),
+    _Scene(
+        "a risky command is asked about, and the answer is no",
+        "bash",
+        {"command": "git push --force origin main"},
+        "deny",
+        "shell-policy",
+    ),
+    _Scene("a command that hangs is timed out", "bash", {"command": "sleep 30"}, "TOOL_TIMEOUT", "timeout"),
+    _Scene("a flaky tool is retried until it works", "fetch_status", {"service": "billing"}, "ok", "retry"),
     _Scene("nobody reads outside the folder", "read_file", {"path": "../../etc/passwd"}, "failure"),
 )
 
@@ -47,25 +56,30 @@ _SCENES = (
 @click.command()
 @with_switches
 def demo(switches: Switches) -> None:
-    """Run a list of real tool calls in a temporary folder and print who decided what."""
+    """Run a list of real tool calls in a temporary folder and print who decided what.
+
+    The folder and the options that the calls rely on are the demo's own, also with --config.
+    """
     import anyio
 
     with tempfile.TemporaryDirectory(prefix="dshhooks-demo-") as folder:
-        sys.exit(anyio.run(_play, switches.apply(_config(folder)), Path(folder)))
+        sys.exit(anyio.run(_play, switches.apply(_config(folder, switches.config)), Path(folder)))
 
 
-def _config(folder: str) -> HarnessConfig:
-    from dshhooks.config import HarnessConfig, PluginsConfig
+def _config(folder: str, file: str | None) -> HarnessConfig:
+    from dshhooks.config import HarnessConfig, PluginsConfig, load_config, switches_from
 
-    return HarnessConfig(
-        plugins=PluginsConfig(enable=list(_PLUGINS)),
-        plugin={
-            "workspace-tools": {"root": folder},
-            "timeout": {"tools": {"bash": 1.0}},
-            "retry": {"attempts": 3, "initial_delay": 0.05, "codes": ["SERVICE_BUSY"]},
-        },
-        source="the demo's configuration",
-    )
+    if file is not None:
+        config = load_config(file)
+    else:
+        listed = PluginsConfig(enable=list(_PLUGINS))
+        config = HarnessConfig(listed, switches=switches_from(os.environ), source="the demo's configuration")
+    own: dict[str, dict[str, Any]] = {
+        "workspace-tools": {"root": folder, "env": {"HOME": folder}},
+        "timeout": {"tools": {"bash": 2.0}},
+        "retry": {"attempts": 3, "initial_delay": 0.05, "codes": ["SERVICE_BUSY"]},
+    }
+    return evolve(config, plugin={**config.plugin, **own})
 
 
 async def _play(config: HarnessConfig, folder: Path) -> int:
@@ -73,8 +87,7 @@ async def _play(config: HarnessConfig, folder: Path) -> int:
 
     harness = build(config)
     try:
-        if harness.plugins.problems:
-            _explain(harness)
+        if not _ready(harness):
             return 1
         _flaky(harness, folder)
         click.echo(f"plugins found by entry point: {', '.join(harness.hooks.plugins)}\n")
@@ -87,10 +100,17 @@ async def _play(config: HarnessConfig, folder: Path) -> int:
     return 1 if surprises else 0
 
 
-def _explain(harness: Harness) -> None:
-    for problem in harness.plugins.problems:
+def _ready(harness: Harness) -> bool:
+    """Say whether every plugin that was not switched off is loaded, and what to do if not."""
+    broken = [status for status in harness.plugins.report() if status.status in ("failed", "duplicate")]
+    problems = [*harness.plugins.problems, *(f"plugin {status.name!r}: {status.reason}" for status in broken)]
+    for problem in problems:
         click.secho(problem, fg="red", err=True)
-    click.echo("the demo needs the contrib plugins: `pip install -r requirements-dev.txt`, or `make demo`", err=True)
+    if problems:
+        click.echo(
+            "the demo needs the contrib plugins: `pip install -r requirements-dev.txt`, or `make demo`", err=True
+        )
+    return not problems
 
 
 def _flaky(harness: Harness, folder: Path) -> None:
@@ -119,6 +139,9 @@ async def _scene(harness: Harness, scene: _Scene) -> bool:
     from hookspecs.json import encode
 
     click.secho(f"# {scene.shows}", fg="cyan")
+    if not _obeyed(harness, scene.needs):
+        click.echo(f"  not played: {scene.needs} does not take part\n")
+        return True
     with harness.hooks.trace() as trace:
         call = ToolCall("demo", scene.tool, scene.arguments, approver=fixed(False))
         result = await harness.tools.execute(call)
@@ -130,6 +153,10 @@ async def _scene(harness: Harness, scene: _Scene) -> bool:
     return scene.expects in _outcomes(result, policy)
 
 
+def _obeyed(harness: Harness, name: str) -> bool:
+    return any(row.name == name and row.status == "loaded" and not row.reason for row in harness.plugins.report())
+
+
 def _outcomes(result: ToolResult, policy: str) -> set[str]:
     from hookspecs.execution import ToolFailure
 
@@ -139,9 +166,10 @@ def _outcomes(result: ToolResult, policy: str) -> set[str]:
 
 
 def _told(result: ToolResult) -> Iterator[str]:
+    from dshhooks.cli.show import printable
     from hookspecs.values import content_text
 
-    yield from content_text(result.content).splitlines()[:8]
+    yield from printable(content_text(result.content)).splitlines()[:8]
 
 
 def _summary(harness: Harness) -> None:

@@ -24,5 +24,8 @@ def hooks(as_json: bool) -> None:
 
     table(
         ("hook", "event", "authority", "returns"),
-        [(f"{row.name}({', '.join(row.parameters)})", row.canonical, row.authority, " | ".join(row.returns)) for row in rows],
+        [
+            (f"{row.name}({', '.join(row.parameters)})", row.canonical, row.authority, " | ".join(row.returns))
+            for row in rows
+        ],
     )

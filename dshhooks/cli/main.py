@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 130
     except BrokenPipeError:
         # The reader went away (`| head`): nothing is wrong with us, and Python must not complain at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         code = 0
     except HarnessError as exc:
         click.echo(f"error: {exc}", err=True)

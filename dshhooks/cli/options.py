@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from dshhooks.config import HarnessConfig
 
-__all__ = ["Switches", "switch_options", "with_switches"]
+__all__ = ["Switches", "stdout_kept", "switch_options", "with_switches"]
 
 
 @frozen
@@ -53,7 +55,8 @@ class Switches:
             given,
             only=split_names(self.plugins) if self.plugins is not None else given.only,
             disable=split_names(self.disable) if self.disable is not None else given.disable,
-            none=self.no_plugins or given.none,
+            # The command line wins: naming plugins on it is said later than DSHHOOKS_NO_PLUGINS.
+            none=self.no_plugins or (given.none and self.plugins is None),
         )
         return attrs.evolve(config, switches=switches)
 
@@ -76,9 +79,14 @@ def with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like :func:`switch_options` for a verb: what was said before the verb's name counts too."""
 
     @switch_options
-    @click.pass_obj
     @functools.wraps(function)
-    def command(before: Switches | None, *args: Any, switches: Switches, **kwargs: Any) -> Any:
-        return function(*args, switches=switches.over(before or Switches()), **kwargs)
+    def command(*args: Any, switches: Switches, **kwargs: Any) -> Any:
+        before = click.get_current_context().obj or Switches()
+        return function(*args, switches=switches.over(before), **kwargs)
 
     return command
+
+
+def stdout_kept(for_document: bool) -> contextlib.AbstractContextManager[Any]:
+    """While plugins run: what they print goes to stderr when stdout is for one JSON document."""
+    return contextlib.redirect_stdout(sys.stderr) if for_document else contextlib.nullcontext()

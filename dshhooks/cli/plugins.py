@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import Any
 
 import attrs
 import click
 
-from dshhooks.cli.options import Switches, with_switches
+from dshhooks.cli.options import Switches, stdout_kept, with_switches
 
 __all__ = ["plugins"]
 
@@ -31,7 +32,9 @@ def plugins(ctx: click.Context, as_json: bool, switches: Switches) -> None:
 def _list(switches: Switches, as_json: bool) -> None:
     from dshhooks.harness import build
 
-    harness = build(switches.load())
+    with stdout_kept(as_json):
+        harness = build(switches.load())
+        harness.hooks.close()
     report = harness.plugins.report()
     if as_json:
         click.echo(json.dumps([attrs.asdict(status) for status in report], indent=2))
@@ -66,9 +69,13 @@ def chain(hook: str, as_json: bool, switches: Switches) -> None:
     from dshhooks.cli.show import table
     from dshhooks.harness import build
 
-    harness = build(switches.load())
-    harness.plugins.raise_problems()
-    links = harness.hooks.chain(hook)
+    with stdout_kept(as_json):
+        harness = build(switches.load())
+        try:
+            harness.plugins.raise_problems()
+            links = harness.hooks.chain(hook)
+        finally:
+            harness.hooks.close()
     if as_json:
         click.echo(json.dumps([attrs.asdict(link) for link in links]))
     elif links:
@@ -79,14 +86,19 @@ def chain(hook: str, as_json: bool, switches: Switches) -> None:
 
 @plugins.command()
 @click.argument("name_or_path")
-def check(name_or_path: str) -> None:
-    """Check that a plugin (an installed one by name, or FILE.py[:ATTRIBUTE]) keeps the contract."""
+@with_switches
+def check(name_or_path: str, switches: Switches) -> None:
+    """Check that a plugin (an installed one by name, or FILE.py[:ATTRIBUTE]) keeps the contract.
+
+    It is made with its options from the configuration, if there are any.
+    """
+    from dshhooks.cli.show import one_line
     from dshhooks.testing.conformance import check_plugin
 
-    findings = check_plugin(name_or_path)
+    findings = check_plugin(name_or_path, switches.load())
     for finding in findings:
         mark = click.style("ok  ", fg="green") if finding.ok else click.style("FAIL", fg="red")
-        click.echo(f"{mark} {finding.what}{f': {finding.detail}' if finding.detail else ''}")
+        click.echo(f"{mark} {finding.what}{f': {one_line(finding.detail, 500)}' if finding.detail else ''}")
     sys.exit(0 if all(finding.ok for finding in findings) else 1)
 
 
@@ -99,4 +111,5 @@ def new(name: str, folder: str) -> None:
 
     made = write_plugin(name, folder)
     click.echo(f"made {made}")
-    click.echo(f"next: pip install -e {made} pytest && pytest {made} && dshhooks plugins")
+    where = shlex.quote(str(made))
+    click.echo(f"next: pip install -e {where} pytest && pytest {where} && dshhooks plugins")

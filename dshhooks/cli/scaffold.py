@@ -96,6 +96,10 @@ def test_any_other_call_runs():
 }
 
 
+# Names the module uses itself.
+_TAKEN = ("Deny", "Factory", "None", "Options", "ToolExecution")
+
+
 def write_plugin(name: str, folder: str) -> Path:
     """Write the scaffold of a plugin; refuses to touch a folder that exists.
 
@@ -104,19 +108,25 @@ def write_plugin(name: str, folder: str) -> Path:
         folder: Where the new folder goes.
 
     Raises:
-        PluginError: The name is no good, or the folder exists.
+        PluginError: The name is no good, or the folder exists or cannot be written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise PluginError(f"{name!r} is no plugin name: use lower-case words joined by hyphens, like no-force-push")
-    words = name.split("-")
-    values = {"name": name, "module": "dshhooks_" + "_".join(words), "cls": "".join(word.title() for word in words)}
+    values = {"name": name, "module": "dshhooks_" + name.replace("-", "_"), "cls": _class_name(name)}
     root = Path(folder) / name
     try:
         root.mkdir(parents=True)
+        for path, text in _FILES.items():
+            file = root / Template(path).substitute(values)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(Template(text).substitute(values), encoding="utf-8")
     except FileExistsError:
         raise PluginError(f"{root} exists; choose another name or --dir") from None
-    for path, text in _FILES.items():
-        file = root / Template(path).substitute(values)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(Template(text).substitute(values), encoding="utf-8")
+    except OSError as exc:
+        raise PluginError(f"{root} cannot be written: {exc.strerror or exc}; choose another --dir") from exc
     return root
+
+
+def _class_name(name: str) -> str:
+    cls = "".join(word.title() for word in name.split("-"))
+    return f"{cls}Plugin" if cls in _TAKEN else cls

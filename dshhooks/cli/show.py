@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import click
 
 from dshhooks.engine.trace import TraceRecord
 
-__all__ = ["console", "duration", "table", "tree"]
+__all__ = ["duration", "one_line", "printable", "table", "tree"]
 
 _COLOURS = {
     "allow": "green",
@@ -29,16 +29,25 @@ _COLOURS = {
 }
 
 
-def console() -> Any:
-    """Return a rich console on stdout that never wraps what goes into a pipe."""
-    from rich.console import Console
+# What steers a terminal, cannot be encoded, or turns the direction of writing: text from models and tools is shown,
+# never obeyed.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
-    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+
+def printable(text: str) -> str:
+    """Return text that is safe to print: what is not printable is written as an escape; lines stay."""
+    return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def one_line(text: str, limit: int = 120) -> str:
+    """Return text as one printable line, cut at ``limit``."""
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a plain aligned table; the last column takes what is left of the terminal."""
-    lines = [list(heads), *([str(cell) for cell in row] for row in rows)]
+    lines = [list(heads), *([one_line(cell, 500) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
     limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     for number, line in enumerate(lines):
@@ -50,7 +59,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def tree(records: Sequence[TraceRecord], title: str) -> None:
     """Print what every implementation of one call did, nested as it ran."""
-    click.secho(title, bold=True)
+    click.secho(one_line(title), bold=True)
     for index, record in enumerate(records):
         bars = "".join("│  " if _goes_on(records, index, depth) else "   " for depth in range(record.depth))
         branch = "├─ " if _goes_on(records, index, record.depth) else "└─ "
@@ -65,16 +74,11 @@ def _goes_on(records: Sequence[TraceRecord], index: int, depth: int) -> bool:
 
 
 def _line(record: TraceRecord) -> str:
-    who = record.hook if record.kind == "phase" else f"{record.hook} · {record.plugin}"
+    who = record.hook if record.kind == "phase" else f"{record.hook} · {one_line(record.plugin)}"
     kind = "" if record.kind in ("phase", "implementation") else f" ({record.kind})"
     outcome = click.style(record.outcome, fg=_COLOURS.get(record.outcome))
-    detail = f" — {_one_line(record.detail)}" if record.detail else ""
+    detail = f" — {one_line(record.detail)}" if record.detail else ""
     return f"{who}{kind}  {outcome}{detail}  {click.style(duration(record.seconds), fg='bright_black')}"
-
-
-def _one_line(text: str, limit: int = 120) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def duration(seconds: float) -> str:

@@ -18,7 +18,7 @@ from hookspecs.errors import HookUsageError, InvalidDecisionError
 __all__ = ["CallNext", "around", "collect", "first", "run_now", "strictest"]
 
 Args = tuple[Any, ...]
-Body = Callable[[], Awaitable[Any]]
+Body = Callable[..., Awaitable[Any]]
 State = tuple[Plan, Args, Any, Body | None]  # what all layers of one dispatch share
 
 
@@ -35,7 +35,7 @@ async def first(plan: Plan, args: Args, default: Any = None, body: Body | None =
         if answer is not None:
             return _checked(plan, impl, answer)
     if body is not None:
-        return await body()
+        return await body(*args)
     return default
 
 
@@ -169,7 +169,7 @@ class CallNext:
         try:
             if index == len(plan.wrappers):
                 if body is not None and not plan.implementations:
-                    return await body()
+                    return await body(*args)
                 return await plan.inner(plan, args, default, body)
             impl = plan.wrappers[index]
             if not impl.is_async:

@@ -6,6 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, distributions, entry_points
+from typing import Any
 
 from attrs import frozen
 
@@ -56,7 +57,9 @@ def _one_by_one() -> Iterator[EntryPoint]:
         try:
             name, claims = distribution.name, list(distribution.entry_points.select(group=GROUP))
         except Exception as exc:  # noqa: BLE001 - whatever is wrong with it, the others count
-            log.warning("a distribution cannot be read and its plugins do not count: %s (%s)", _place(distribution), exc)
+            log.warning(
+                "a distribution cannot be read and its plugins do not count: %s (%s)", _place(distribution), exc
+            )
             continue
         if name not in seen:  # the first one on sys.path is the one that would be imported
             seen.add(name)
@@ -76,8 +79,8 @@ def _found(name: str, claims: list[EntryPoint]) -> Found:
 def _publisher(entry_point: EntryPoint) -> tuple[str, str]:
     """Return name and version of the distribution, whatever its metadata lacks."""
     try:
-        metadata = entry_point.dist.metadata  # type: ignore[union-attr]  # no distribution is caught below
-        name, version = (metadata[key] if key in metadata else "" for key in ("Name", "Version"))
+        metadata: Any = entry_point.dist.metadata  # type: ignore[union-attr]  # no distribution is caught below
+        name, version = metadata.get("Name"), metadata.get("Version")
     except Exception:  # noqa: BLE001 - a distribution without metadata still publishes
-        name, version = "", ""
+        name = version = None
     return name or "a distribution without a name", version or ""

@@ -55,7 +55,7 @@ def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, sourc
         _refuse_options(name, options, source)
         return _called(plugin)
     parameter, kind = taken
-    structured = structure(dict(options or {}), kind, f"plugin.{name}", source)
+    structured: Any = structure(dict(options or {}), kind, f"plugin.{name}", source)
     if parameter.kind is parameter.KEYWORD_ONLY:
         return _called(plugin, **{parameter.name: structured})
     return _called(plugin, structured)

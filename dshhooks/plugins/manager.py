@@ -7,18 +7,19 @@ or broken. The error carries the whole report.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from dshhooks.config import HarnessConfig
+from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.plugins.discovery import Found, discover
 from dshhooks.plugins.loading import import_plugin, instantiate
 from dshhooks.plugins.selection import Selection, select
 from dshhooks.plugins.status import PluginStatus
-from hookspecs.errors import ConfigError, PluginError
+from hookspecs.errors import ConfigError, PluginError, error_message
 
 __all__ = ["Plugins", "StartError", "load_plugins"]
 
@@ -80,6 +81,7 @@ class _Loading:
         self.problems: list[str] = []
         self.ready: dict[str, Any] = {}
         self.registrations: dict[str, Registration] = {}
+        self.given: set[str] = set()
 
     def run(self, objects: Sequence[Any]) -> Plugins:
         named = self._name_objects(objects)
@@ -91,10 +93,14 @@ class _Loading:
             self.problems.append(f"unknown plugin {name!r}: {reason}")
         for name in selection.chosen:
             self._load(name)
+        self._make_objects(named)
+        # Once before anybody is registered, and once more for those who turned out not to fit or to contribute.
         self._check_needs()
-        order = self._register_all(named, selection.chosen)
+        order = [*(name for name, _ in named), *selection.chosen]
+        self._register_all(order)
+        self._check_needs()
         self._check_required(selection)
-        loaded = [self.statuses[name] for name in order if name in self.statuses]
+        loaded = [self.statuses[name] for name in order if name in self.registrations]
         rest = [status for _, status in sorted(self.statuses.items()) if status not in loaded]
         return Plugins([*loaded, *rest], self.problems)
 
@@ -133,55 +139,75 @@ class _Loading:
     def _made(self, plugin: Any, name: str) -> Any:
         return instantiate(plugin, name, self.config.plugin.get(name), self.config.source)
 
+    def _make_objects(self, named: Sequence[tuple[str, Any]]) -> None:
+        for name, plugin in named:
+            self.ready[name] = self._made(plugin, name)
+            self.given.add(name)
+
     def _check_needs(self) -> None:
-        """Fail every plugin whose ``requires`` is not ready, and then whoever required that one."""
+        """Fail every plugin whose ``requires`` is not there, and then whoever required that one."""
         failing = True
         while failing:
             failing = False
             for name, plugin in list(self.ready.items()):
-                missing = [need for need in getattr(plugin, "requires", None) or () if need not in self.ready]
-                if missing:
-                    del self.ready[name]
-                    self._note(name, "failed", f"requires {', '.join(map(repr, missing))}, which is not loaded")
+                reason = self._lacks(plugin)
+                if reason:
+                    self._fail(name, reason)
                     failing = True
 
-    def _register_all(self, named: Sequence[tuple[str, Any]], chosen: Sequence[str]) -> list[str]:
-        """Register from the innermost outwards, since the last one registered stands outermost."""
-        for name in reversed(chosen):
-            if name in self.ready:
-                self._register(name, self.ready[name])
-        for name, plugin in reversed(named):
-            self._register(name, self._made(plugin, name), given=True)
-        order = [name for name, _ in named] + [name for name in chosen if name in self.registrations]
-        for name in order:
-            self._announce(name, given=name not in self.found)
-        return [name for name in order if name in self.registrations]
-
-    def _register(self, name: str, plugin: Any, *, given: bool = False) -> None:
-        shadow = name in self.config.plugins.shadow
+    def _lacks(self, plugin: Any) -> str:
         try:
-            self.registrations[name] = self.hooks.register(plugin, name, shadow=shadow, announce=False)
+            needs = getattr(plugin, "requires", None) or ()
+        except (Exception, SystemExit) as exc:  # noqa: BLE001 - a property of the plugin's
+            return f"its `requires` cannot be read: {type(exc).__name__}: {error_message(exc)}"
+        if not isinstance(needs, (list, tuple)) or not all(isinstance(need, str) for need in needs):
+            return f"its `requires` must be a list of plugin names, not {needs!r}"
+        missing = [need for need in needs if need not in self.ready]
+        return f"requires {', '.join(map(repr, missing))}, which is not loaded" if missing else ""
+
+    def _fail(self, name: str, reason: str) -> None:
+        """Take a plugin out; one the host passed in itself is the host's mistake.
+
+        Raises:
+            PluginError: The plugin was passed in.
+        """
+        if name in self.given:
+            raise PluginError(f"plugin {name!r}: {reason}")
+        del self.ready[name]
+        registration = self.registrations.pop(name, None)
+        if registration is not None:
+            registration.dispose()
+        self._note(name, "failed", reason)
+
+    def _register_all(self, order: Sequence[str]) -> None:
+        """Register from the innermost outwards, since the last one registered stands outermost."""
+        for name in reversed(order):
+            if name in self.ready:
+                self._contained(name, self._register)
+        for name in order:
+            if name in self.registrations:
+                self._contained(name, self.hooks.announce)
+
+    def _contained(self, name: str, step: Callable[[str], None]) -> None:
+        try:
+            step(name)
         except PluginError as exc:
-            if given:
+            if name in self.given:
                 raise
-            self._note(name, "failed", str(exc))
-            return
+            self._fail(name, str(exc))
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            self._fail(name, f"{type(exc).__name__}: {error_message(exc)}")
+
+    def _register(self, name: str) -> None:
+        shadow = name in self.config.plugins.shadow
+        self.registrations[name] = self.hooks.register(self.ready[name], name, shadow=shadow, announce=False)
         hooks = self.hooks.hooks_of(name)
-        if not hooks and not given:
-            self.registrations.pop(name).dispose()
-            self._note(name, "failed", "it implements no hook; mark its functions with @hookimpl")
-            return
+        if not hooks and name not in self.given:
+            raise PluginError("it implements no hook; mark its functions with @hookimpl")
         self._note(name, "loaded", "shadow" if shadow else "")
         self.statuses[name] = attrs.evolve(self.statuses[name], hooks=hooks)
-
-    def _announce(self, name: str, *, given: bool) -> None:
-        try:
-            self.hooks.announce(name)
-        except PluginError as exc:
-            if given:
-                raise
-            self.registrations.pop(name).dispose()
-            self._note(name, "failed", str(exc))
 
     def _check_required(self, selection: Selection) -> None:
         for requirement in selection.required:
@@ -189,11 +215,8 @@ class _Loading:
             if status is None or status.status == "missing":
                 continue  # reported as unknown, with a suggestion
             if status.status != "loaded":
-                self.problems.append(
-                    f"required plugin {requirement.text!r} is {status.status}: {status.reason}"
-                )
+                self.problems.append(f"required plugin {requirement.text!r} is {status.status}: {status.reason}")
             elif not requirement.met_by(status.version):
-                self.problems.append(
-                    f"required plugin {requirement.text!r}: installed is {status.distribution} {status.version}; "
-                    f"upgrade it"
-                )
+                where = f"installed is {status.distribution}" if status.distribution else "it was passed in"
+                version = status.version or "without a version"
+                self.problems.append(f"required plugin {requirement.text!r}: {where} {version}; upgrade it")

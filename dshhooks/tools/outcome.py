@@ -89,7 +89,7 @@ def materialize(result: ToolResult) -> ToolResult:
     for name, sealed in (
         ("content", seal_content(result.content)),
         ("meta", _seal_meta(result.meta)),
-        ("contexts", _seal_contexts(result.contexts)),
+        ("contexts", seal_contexts(result.contexts)),
     ):
         if sealed is not getattr(result, name):
             changes[name] = sealed
@@ -108,7 +108,7 @@ def seal_content(content: Content) -> Content:
     """
     for block in content:
         if type(block) is not TextBlock or type(block.text) is not str:
-            return tuple(_seal_value(block) for block in content)
+            return tuple(seal_value(block) for block in content)
     return content
 
 
@@ -127,7 +127,7 @@ def authored_content(content: Any) -> Content:
         raise
 
 
-def _seal_value(value: Any) -> Any:
+def seal_value(value: Any) -> Any:
     """Freeze a block or source field by field; nested blocks and contexts alike."""
     kind = type(value)
     if not attrs.has(kind):
@@ -136,9 +136,9 @@ def _seal_value(value: Any) -> Any:
     for attribute in attrs.fields(kind):
         before = getattr(value, attribute.name)
         if isinstance(before, tuple):
-            after: Any = tuple(_seal_value(item) for item in before)
+            after: Any = tuple(seal_value(item) for item in before)
         else:
-            after = before if before is MISSING else _seal_value(before)
+            after = before if before is MISSING else seal_value(before)
         if after is not before:
             changes[attribute.alias] = after
     return attrs.evolve(value, **changes) if changes else value
@@ -148,7 +148,7 @@ def _seal_meta(meta: Any) -> Any:
     return meta if meta is MISSING else freeze(meta)
 
 
-def _seal_contexts(contexts: tuple[HookContext, ...]) -> tuple[HookContext, ...]:
+def seal_contexts(contexts: tuple[HookContext, ...]) -> tuple[HookContext, ...]:
     return tuple(map(_seal_context, contexts)) if contexts else contexts
 
 
@@ -157,13 +157,13 @@ def _seal_context(context: HookContext) -> HookContext:
         content = seal_content(context.content)
         if content is context.content and type(getattr(context.source, "plugin", "")) is str:
             return context
-    return _seal_value(context)  # type: ignore[no-any-return]
+    return seal_value(context)  # type: ignore[no-any-return]
 
 
 def _seal_error(error: ToolError) -> ToolError:
     if not isinstance(error, ToolError):
         raise TypeError(f"a failure's error must be a ToolError, not {type(error).__name__}")
-    return _seal_value(error)  # type: ignore[no-any-return]
+    return seal_value(error)  # type: ignore[no-any-return]
 
 
 def with_contexts(result: ToolResult, contexts: tuple[HookContext, ...]) -> ToolResult:

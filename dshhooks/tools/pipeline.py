@@ -122,7 +122,7 @@ class Pipeline:
         try:
             plan = self._hooks.plan("tools_execute", execution.agent)
             if plan.active:
-                result = await plan.run(plan, (execution,), None, lambda: self._core(run))
+                result = await plan.run(plan, (execution,), None, lambda _execution: self._core(run))
                 result = self._normalized(run, result)
             else:
                 result = await self._core(run)

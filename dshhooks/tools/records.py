@@ -135,6 +135,7 @@ def _property(field: Field, shape: Shape) -> dict[str, Any]:
 def record_converter(shape_of: Callable[[Any], Shape]) -> Any:
     """Return a cattrs converter that builds classes and leaves the type of every field to its shape."""
     from cattrs import Converter
+    from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
     def structure(annotation: Any) -> Any:
         take = shape_of(annotation).take
@@ -143,7 +144,15 @@ def record_converter(shape_of: Callable[[Any], Shape]) -> Any:
     def unstructure(annotation: Any) -> Any:
         return shape_of(annotation).give or (lambda value: value)
 
-    converter = Converter(use_alias=True)
+    def build(cls: Any) -> Any:
+        return make_dict_structure_fn(cls, converter, _cattrs_use_alias=True)
+
+    def take_apart(cls: Any) -> Any:
+        return make_dict_unstructure_fn(cls, converter, _cattrs_use_alias=True)
+
+    converter = Converter()
+    converter.register_structure_hook_factory(is_record, build)
+    converter.register_unstructure_hook_factory(is_record, take_apart)
     converter.register_structure_hook_factory(lambda annotation: not is_record(annotation), structure)
     converter.register_unstructure_hook_factory(lambda annotation: not is_record(annotation), unstructure)
     return converter

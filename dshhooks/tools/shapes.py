@@ -17,9 +17,6 @@ __all__ = ["ANY", "Misfit", "Shape", "described", "dict_shape", "fixed_tuple_sha
 
 Convert = Callable[[Any], Any]
 
-_NOT_HERE: Final = "is not accepted"
-
-
 class Misfit(ValueError):
     """JSON that fits the schema and not the type; every problem with its path."""
 
@@ -227,4 +224,6 @@ def problems_of(exc: BaseException, *steps: str | int) -> list[Problem]:
         noted, others = exc.group_exceptions()
         inner = [problem for sub, note in noted for problem in problems_of(sub, *steps, note.name)]
         return inner + [problem for sub in others for problem in problems_of(sub, *steps)]
-    return [(steps, f"{_NOT_HERE}: {error_message(exc) or type(exc).__name__}")]
+    # attrs validators raise with a sentence first and objects after it.
+    text = exc.args[0] if len(exc.args) > 1 and isinstance(exc.args[0], str) else error_message(exc)
+    return [(steps, f"is not accepted: {text or type(exc).__name__}")]

@@ -20,11 +20,12 @@ async def run_in_thread(fn: Callable[..., Any], *args: Any) -> Any:
     """
     claim, finished = threading.Lock(), threading.Event()
 
-    def work() -> Any:
+    def work() -> list[Any]:
         if not claim.acquire(blocking=False):
-            return None  # nobody waits any more
+            return []  # nobody waits any more
         try:
-            return fn(*args)
+            # In a list, because trio refuses a function that returns a coroutine; ours may, and it is awaited later.
+            return [fn(*args)]
         except StopIteration as exc:
             # A StopIteration cannot cross a future; async bodies get the same error from Python itself.
             raise RuntimeError("the tool raised StopIteration") from exc
@@ -32,7 +33,7 @@ async def run_in_thread(fn: Callable[..., Any], *args: Any) -> Any:
             finished.set()
 
     try:
-        return await to_thread.run_sync(work)
+        return (await to_thread.run_sync(work))[0]
     except BaseException:
         if not finished.is_set() and not claim.acquire(blocking=False):
             await _outlast(finished)

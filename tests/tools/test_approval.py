@@ -44,7 +44,7 @@ async def test_without_anybody_to_ask_the_call_is_denied() -> None:
 async def test_nobody_is_asked_about_a_call_without_an_agent() -> None:
     """Case 61: there is nowhere to route the question, so the call is denied."""
     asked: list[Any] = []
-    result = await ask(Plugin(approval_request=asked.append), agent=None)
+    result = await ask(Plugin(approval_request=lambda request: asked.append(request)), agent=None)
     assert code(result) is None
     assert "no agent" in message(result)
     assert asked == []
@@ -103,7 +103,7 @@ async def test_an_abort_while_asking_ends_the_call_before_its_body() -> None:
             unwound.append(request)
         return ALLOWED
 
-    guard = Plugin("guard", tools_guard=guarded.append)
+    guard = Plugin("guard", tools_guard=lambda execution: guarded.append(execution))
     result = await ask(Plugin(approval_request=approve), guard, signal=source.signal)
     assert code(result) == "ABORTED_BEFORE_DISPATCH"
     assert guarded == []
@@ -196,7 +196,7 @@ async def test_a_grant_is_for_one_execution() -> None:
 async def test_policy_never_rejects_without_asking() -> None:
     """Spec 7: decided before anybody is asked, so not even the outermost answerer can bypass it."""
     asked: list[Any] = []
-    tools = registry(asking(approval_request=asked.append))
+    tools = registry(asking(approval_request=lambda request: asked.append(request)))
     tools.approvals.policy = "never"
     result = await execute(tools, agent=AGENT)
     assert message(result) == message(await ask(answering(REJECTED)))
@@ -212,7 +212,7 @@ async def test_a_cancelled_call_is_not_asked_about() -> None:
         source.abort("user")
         return Ask("sure?")
 
-    tools = registry(Plugin("p", tools_pre_execute=policy, approval_request=asked.append))
+    tools = registry(Plugin("p", tools_pre_execute=policy, approval_request=lambda request: asked.append(request)))
     assert code(await execute(tools, agent=AGENT, signal=source.signal)) == "ABORTED_BEFORE_DISPATCH"
     assert asked == []
 
@@ -220,7 +220,7 @@ async def test_a_cancelled_call_is_not_asked_about() -> None:
 async def test_a_call_aborted_before_it_began_is_not_asked_about() -> None:
     """Case 79: no phase at all."""
     asked: list[Any] = []
-    result = await ask(Plugin(approval_request=asked.append), signal=aborted_source().signal)
+    result = await ask(Plugin(approval_request=lambda request: asked.append(request)), signal=aborted_source().signal)
     assert code(result) == "ABORTED_BEFORE_DISPATCH"
     assert asked == []
 

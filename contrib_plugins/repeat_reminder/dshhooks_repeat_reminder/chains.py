@@ -11,7 +11,7 @@ from attrs import define
 __all__ = ["STRONG", "Chains"]
 
 STRONG: Final = 1024
-"""Agents that cannot be referenced weakly (a ``str``, say) and are remembered at most; the longest unseen goes first."""
+"""How many agents that cannot be referenced weakly (a ``str``, say) are remembered; the longest unseen goes first."""
 
 
 @define

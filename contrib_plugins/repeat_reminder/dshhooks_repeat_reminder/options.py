@@ -15,7 +15,7 @@ def _whole(value: Any, least: int) -> bool:
 
 def _thresholds(_options: object, attribute: Attribute[Any], value: tuple[int, ...]) -> None:
     if not isinstance(value, (tuple, list)) or not value or not all(_whole(count, 2) for count in value):
-        raise ValueError(f"{attribute.name} must be a list of whole numbers of at least 2, and not empty, not {value!r}")
+        raise ValueError(f"{attribute.name} must be a non-empty list of whole numbers of at least 2, not {value!r}")
     if len(set(value)) != len(value):
         raise ValueError(f"{attribute.name} must not hold a number twice: {list(value)!r}")
 

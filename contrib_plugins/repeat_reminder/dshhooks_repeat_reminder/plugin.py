@@ -31,9 +31,9 @@ _SOURCE: Final = PluginSource("repeat-reminder")
 class RepeatReminder:
     """Reminds an agent that repeats itself.
 
-    A chain is the same call in a row: tool name and arguments, whatever the order of their keys. Denied and failed calls
-    count. A call of a tool that is not tracked neither counts nor breaks the chain; a prompt does break it. At each
-    threshold one context goes in front of those of the decision; the decision itself stays what it is.
+    A chain is the same call in a row: tool name and arguments, whatever the order of their keys. Denied and failed
+    calls count. A call of a tool that is not tracked neither counts nor breaks the chain; a prompt does break it. At
+    each threshold one context goes in front of those of the decision; the decision itself stays what it is.
 
     Chains are kept in memory, by agent, and go with the agent. Calls without an agent are ignored.
 
@@ -122,4 +122,4 @@ def _detailed(name: str, count: int, preview: str) -> str:
 
 def _preview(text: str, limit: int) -> str:
     omitted = len(text) - limit
-    return text if omitted <= 0 else f"{text[:limit]}… ({omitted} more characters)"
+    return text if omitted <= 0 else f"{text[:limit]}… (characters left out: {omitted})"

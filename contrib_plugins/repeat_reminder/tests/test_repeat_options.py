@@ -23,7 +23,7 @@ def test_defaults():
 @pytest.mark.parametrize("thresholds", [[], [1], [3, 0], [2.0], [True, 3], ["3"], 3, None])
 def test_impossible_thresholds(thresholds):
     """There is at least one threshold, and each is a whole number of at least 2."""
-    with pytest.raises(ValueError, match=r"^thresholds must be a list of whole numbers of at least 2, and not empty"):
+    with pytest.raises(ValueError, match=r"^thresholds must be a non-empty list of whole numbers of at least 2"):
         RepeatReminderOptions(thresholds=thresholds)
 
 

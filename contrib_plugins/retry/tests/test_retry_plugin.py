@@ -428,10 +428,14 @@ async def test_calls_side_by_side(anyio_backend):
 
 # -- with deadlines ----------------------------------------------------------------------------------------------------
 
-timeout = pytest.importorskip("dshhooks_timeout")
+
+@pytest.fixture
+def deadline():
+    """The timeout plugin, where it is installed too."""
+    return pytest.importorskip("dshhooks_timeout").Timeout()
 
 
-async def test_deadline_of_each_attempt(anyio_backend):
+async def test_deadline_of_each_attempt(anyio_backend, deadline):
     """Around a timeout plugin, a late attempt is tried again with the whole time."""
     tool = Tool()
 
@@ -443,14 +447,14 @@ async def test_deadline_of_each_attempt(anyio_backend):
 
     tool.execute = execute
     plugin = at_once(codes=["TOOL_TIMEOUT"])
-    registry = registry_of(tool.definition(timeout=0.05), plugin, timeout.Timeout())
+    registry = registry_of(tool.definition(timeout=0.05), plugin, deadline)
     assert (await registry.call("work")).value == "third"
 
 
-async def test_deadline_of_all_attempts(anyio_backend):
+async def test_deadline_of_all_attempts(anyio_backend, deadline):
     """Inside a timeout plugin, the deadline ends the pause and there is no further attempt."""
     tool = Tool(*flaky(9))
     plugin = at_once(initial_delay=600, max_delay=600)
-    registry = registry_of(tool.definition(timeout=0.05), timeout.Timeout(), plugin)
+    registry = registry_of(tool.definition(timeout=0.05), deadline, plugin)
     result = await registry.call("work")
     assert (tool.calls, result.error.info.code) == (1, "TOOL_TIMEOUT")

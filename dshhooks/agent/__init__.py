@@ -1,0 +1,3 @@
+"""The agent: handle, inbox, driver, turn, step, tool batch."""
+
+from __future__ import annotations

@@ -1,0 +1,269 @@
+"""The service: adapters by provider name, and one request through the ``llm_stream`` hook (spec/core.md 6)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+from attrs import field, frozen
+
+from dshhooks.engine.hooks import Hooks, Registration
+from hookspecs.errors import HarnessError, LlmError, PluginError, error_message
+from hookspecs.json import MISSING
+from hookspecs.model import GenerateOptions, LlmCallConfig, LlmFailure, StreamChunk
+from hookspecs.signal import CancelSignal
+from hookspecs.values import Message
+
+__all__ = ["LlmAdapter", "LlmService", "ModelStream", "PreparedCall", "ReasoningInfo", "failure_from"]
+
+
+@frozen
+class ReasoningInfo:
+    """The reasoning efforts a model offers, and the one used when nobody says."""
+
+    efforts: tuple[str, ...] = field(converter=tuple)
+    default: str | None = None
+
+
+@runtime_checkable
+class LlmAdapter(Protocol):
+    """Talks to one provider: one call is one attempt, tool arguments stay raw text, usage comes before the finish.
+
+    May also offer ``reasoning(model) -> ReasoningInfo | None``.
+    """
+
+    def stream(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        """Yield the chunks of one answer; raise, or finish with ``error`` or ``aborted``, when it fails."""
+        ...
+
+
+@frozen(eq=False)
+class _Route:
+    provider: str
+    adapter: Any
+
+
+class PreparedCall:
+    """A call configuration bound to the adapter that will serve it; good for one request."""
+
+    def __init__(self, config: LlmCallConfig, route: _Route | None) -> None:
+        self.config, self._route, self._used = config, route, False
+
+    def take(self, options: GenerateOptions) -> _Route | None:
+        """Return the bound route, once.
+
+        Raises:
+            HarnessError: ``INVALID_PREPARED_CALL``: used before, or the request's configuration is another.
+        """
+        if self._used:
+            raise HarnessError("a prepared call serves one request; prepare another", "INVALID_PREPARED_CALL")
+        if options.config != self.config:
+            raise HarnessError("the request is not the one that was prepared", "INVALID_PREPARED_CALL")
+        self._used = True
+        return self._route
+
+
+class ModelStream:
+    """The chunks of one request, and whether a failure came from the adapter itself."""
+
+    def __init__(self, chunks: AsyncIterator[StreamChunk], adapter: _AdapterStream) -> None:
+        self._chunks, self._adapter = chunks, adapter
+
+    def __aiter__(self) -> AsyncIterator[StreamChunk]:
+        return self._chunks
+
+    def is_adapter_failure(self, exc: BaseException) -> bool:
+        """Say whether this very exception was raised by the final adapter (or by there being none)."""
+        return any(exc is raised for raised in self._adapter.raised)
+
+    async def aclose(self) -> None:
+        """Close the stream; harmless when it ended."""
+        close = getattr(self._chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+class _AdapterStream:
+    """The innermost point of a request: finds the adapter and remembers what it raised."""
+
+    def __init__(self, service: LlmService, prepared: PreparedCall | None) -> None:
+        self._service, self._prepared = service, prepared
+        self.raised: list[BaseException] = []
+
+    async def open(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        return self._chunks(options)
+
+    async def _chunks(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        try:
+            route = self._prepared.take(options) if self._prepared is not None else None
+            route = route or self._service.route(options.provider)
+            chunks = route.adapter.stream(self._service.visible(options, route.adapter))
+            async for chunk in chunks:
+                yield chunk
+        except Exception as exc:
+            self.raised.append(exc)
+            raise
+
+
+class LlmService:
+    """Adapters, and requests to them.
+
+    Args:
+        hooks: The plugins whose ``llm_stream`` stands around requests; their ``register_llm_adapters`` are called.
+    """
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._routes: dict[str, _Route] = {}
+        hooks.on_arrival(self._contribute)
+
+    def register_adapter(self, providers: Sequence[str], adapter: Any) -> Registration:
+        """Serve provider names with an adapter: all of them or none.
+
+        Raises:
+            HarnessError: ``INVALID_ADAPTER`` (no names, an empty one, no ``stream``) or ``DUPLICATE_ADAPTER``.
+        """
+        names = [providers] if isinstance(providers, str) else list(providers)
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise HarnessError("register_adapter needs non-empty provider names", "INVALID_ADAPTER")
+        if not callable(getattr(adapter, "stream", None)):
+            raise HarnessError(f"{type(adapter).__name__} has no stream(options)", "INVALID_ADAPTER")
+        for at, name in enumerate(names):
+            if name in self._routes or name in names[:at]:
+                raise HarnessError(f"provider {name!r} already has an adapter", "DUPLICATE_ADAPTER")
+        routes = {name: _Route(name, adapter) for name in names}
+        self._routes.update(routes)
+
+        def undo() -> None:
+            for name, route in routes.items():
+                if self._routes.get(name) is route:
+                    del self._routes[name]
+
+        return Registration(undo)
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The provider names that have an adapter."""
+        return tuple(self._routes)
+
+    def route(self, provider: str) -> _Route:
+        """Return who serves a provider.
+
+        Raises:
+            LlmError: ``NO_ADAPTER``.
+        """
+        route = self._routes.get(provider)
+        if route is None:
+            known = ", ".join(self._routes) or "none"
+            raise LlmError(f"no adapter serves provider {provider!r}; there are: {known}", "NO_ADAPTER")
+        return route
+
+    def prepare(self, config: LlmCallConfig) -> PreparedCall:
+        """Bind a configuration to its adapter and fill in the adapter's default effort.
+
+        Raises:
+            LlmError: ``UNSUPPORTED_REASONING_EFFORT``; efforts are never rounded to another.
+        """
+        route = self._routes.get(config.provider)
+        reasoning = getattr(route.adapter, "reasoning", None) if route is not None else None
+        info: ReasoningInfo | None = reasoning(config.model) if callable(reasoning) else None
+        if info is None:
+            return PreparedCall(config, route)
+        if config.reasoning_effort is None:
+            return PreparedCall(attrs.evolve(config, reasoning_effort=info.default), route)
+        if config.reasoning_effort not in info.efforts:
+            raise LlmError(
+                f"model {config.model!r} has no reasoning effort {config.reasoning_effort!r}; it has: "
+                f"{', '.join(info.efforts)}",
+                "UNSUPPORTED_REASONING_EFFORT",
+            )
+        return PreparedCall(config, route)
+
+    async def open(
+        self, options: GenerateOptions, *, prepared: PreparedCall | None = None, agent: object = None
+    ) -> ModelStream:
+        """Send one request through ``llm_stream`` and return its stream.
+
+        Args:
+            options: The frozen request.
+            prepared: What :meth:`prepare` returned for it.
+            agent: Whose request it is; its own plugins take part too.
+
+        Raises:
+            Exception: What an ``llm_stream`` hook raised, with a note naming it.
+        """
+        adapter = _AdapterStream(self, prepared)
+        plan = self._hooks.plan("llm_stream", agent)
+        if not plan.active:
+            return ModelStream(await adapter.open(options), adapter)
+        chunks = await plan.run(plan, (options,), None, adapter.open)
+        return ModelStream(chunks, adapter)
+
+    async def stream(self, options: GenerateOptions, *, agent: object = None) -> AsyncIterator[StreamChunk]:
+        """Yield the chunks of one request."""
+        stream = await self.open(options, agent=agent)
+        try:
+            async for chunk in stream:
+                yield chunk
+        finally:
+            await stream.aclose()
+
+    def visible(self, options: GenerateOptions, adapter: Any) -> GenerateOptions:
+        """Return the request without replay state that another adapter left in its messages."""
+        kept = tuple(self._shown(message, adapter) for message in options.messages)
+        if all(mine is theirs for mine, theirs in zip(kept, options.messages, strict=True)):
+            return options
+        return attrs.evolve(options, messages=kept)
+
+    def _shown(self, message: Message, adapter: Any) -> Message:
+        provenance: Any = message.provenance
+        if provenance is MISSING or provenance.replay_state is MISSING:
+            return message
+        route = self._routes.get(provenance.provider)
+        if route is not None and route.adapter is adapter:
+            return message
+        return attrs.evolve(message, provenance=attrs.evolve(provenance, replay_state=MISSING))
+
+    def _contribute(self, plugin: str) -> Callable[[], None]:
+        own = _PluginService(self)
+        for impl in self._hooks.plan("register_llm_adapters").implementations:
+            if impl.plugin == plugin:
+                try:
+                    impl.fn(own)
+                except Exception as exc:
+                    own.dispose()
+                    what = f"{type(exc).__name__}: {error_message(exc)}"
+                    raise PluginError(f"plugin {plugin!r} failed in hook 'register_llm_adapters': {what}") from exc
+        return own.dispose
+
+
+class _PluginService:
+    """The service as a plugin's ``register_llm_adapters`` sees it: its adapters go when it goes."""
+
+    def __init__(self, service: LlmService) -> None:
+        self._service = service
+        self._registrations: list[Registration] = []
+
+    def register_adapter(self, providers: Sequence[str], adapter: Any) -> Registration:
+        registration = self._service.register_adapter(providers, adapter)
+        self._registrations.append(registration)
+        return registration
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._service, name)
+
+    def dispose(self) -> None:
+        while self._registrations:
+            self._registrations.pop().dispose()
+
+
+def failure_from(exc: BaseException) -> LlmFailure:
+    """Return the durable failure of a model request's exception; a foreign exception has the code ``UNKNOWN``."""
+    if isinstance(exc, LlmError):
+        try:
+            return LlmFailure(error_message(exc) or exc.name, exc.code, exc.status, exc.retry_after, exc.request_id)
+        except ValueError:
+            return LlmFailure(error_message(exc) or exc.name, exc.code or "UNKNOWN")
+    code = exc.code if isinstance(exc, HarnessError) else "UNKNOWN"
+    return LlmFailure(error_message(exc) or type(exc).__name__, code)
