@@ -9,11 +9,12 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pluggy
 
-from benchmarks.harness_kit import Contender, Row, Timing, compare, main, ratio_row
+from benchmarks.harness_kit import Contender, Row, compare, main, ratio_row
 from dshhooks import hookimpl
 from dshhooks.engine.hooks import Hooks
 from hookspecs.decisions import Allow
@@ -23,6 +24,7 @@ from hookspecs.tools import ToolsHooks
 
 BENCH = "engine"
 SIZES = {0: None, 1: None, 5: 1.5, 20: 1.6}
+SEALED = {10_000: "10 kB", 100_000: "100 kB", 1_000_000: "1 MB"}
 ALLOW = Allow()
 EXECUTION: Any = object()
 
@@ -133,26 +135,29 @@ def nested(size: int) -> dict[str, Any]:
 
 
 def seal_rows() -> list[Row]:
-    """Measure sealing at three sizes.
+    """Measure sealing at three sizes, in one run.
 
     Ten times the size should cost ten times as much. Past the processor's caches every copy gets dearer, ours and
     deepcopy's alike, so growth is judged beside deepcopy's.
     """
-    rows: list[Row] = []
-    before: dict[str, Timing] = {}
-    for size, name in ((10_000, "10 kB"), (100_000, "100 kB"), (1_000_000, "1 MB")):
+    contenders = []
+    for size, label in SEALED.items():
         value = nested(size)
-        timings = compare([Contender("freeze", lambda v=value: freeze(v)),
-                           Contender("copy.deepcopy", lambda v=value: copy.deepcopy(v))])  # fmt: skip
-        case = f"seal a nested argument, {name}"
-        rows.append(ratio_row(BENCH, case, timings, "freeze", "copy.deepcopy", 1.5))
-        rows.append(ratio_row(BENCH, case, timings, "copy.deepcopy", "copy.deepcopy", None))
-        if before:
-            mine, theirs = (timings[who].median / before[who].median for who in ("freeze", "copy.deepcopy"))
-            case = f"seal, growth to {name} from a tenth of it"
-            rows.append(Row(BENCH, case, "freeze", mine, "x", "copy.deepcopy", mine / theirs, 1.3))
-        before = timings
-    return rows
+        contenders.append(Contender(f"freeze {label}", lambda v=value: freeze(v)))
+        contenders.append(Contender(f"deepcopy {label}", lambda v=value: copy.deepcopy(v)))
+    timings = compare(contenders)
+    found = []
+    for label in SEALED.values():
+        ours, theirs = timings[f"freeze {label}"], timings[f"deepcopy {label}"]
+        case = f"seal a nested argument, {label}"
+        found.append(Row(BENCH, case, "freeze", ours.median, "us", "copy.deepcopy", ours.over(theirs), 1.5))
+        found.append(Row(BENCH, case, "copy.deepcopy", theirs.median))
+    for before, label in pairwise(SEALED.values()):
+        ours = timings[f"freeze {label}"].over(timings[f"freeze {before}"])
+        theirs = timings[f"deepcopy {label}"].over(timings[f"deepcopy {before}"])
+        case = f"seal, growth from {before} to {label}"
+        found.append(Row(BENCH, case, "freeze", ours, "x", "copy.deepcopy", ours / theirs, 1.3))
+    return found
 
 
 def rows() -> list[Row]:

@@ -44,12 +44,19 @@ class Contender:
 
 @frozen
 class Timing:
-    """What one contender needed for one unit of work, in microseconds of CPU time."""
+    """What one contender needed for one unit of work, in microseconds of CPU time, round by round."""
 
     name: str
-    median: float
-    best: float
-    rounds: int
+    samples: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle of all rounds."""
+        return statistics.median(self.samples)
+
+    def over(self, other: Timing) -> float:
+        """The median of the ratios round by round: what slowed a whole round down is in both halves of its ratio."""
+        return statistics.median(mine / theirs for mine, theirs in zip(self.samples, other.samples, strict=True))
 
 
 @frozen
@@ -100,9 +107,7 @@ async def _compare(contenders: Sequence[Contender], rounds: int) -> dict[str, Ti
         for contender, batch in batches:
             count = counts[contender.name]
             samples[contender.name].append(await _timed(batch, count) / count * 1e6)
-    return {
-        name: Timing(name, statistics.median(taken), min(taken), rounds) for name, taken in samples.items()
-    }
+    return {name: Timing(name, tuple(taken)) for name, taken in samples.items()}
 
 
 def _batch(one: Callable[[], Any]) -> Callable[[int], Any]:
@@ -145,7 +150,7 @@ async def _calibrate(batch: Callable[[int], Any]) -> int:
 def ratio_row(bench: str, case: str, timings: dict[str, Timing], name: str, against: str, target: float | None) -> Row:
     """Return the row of one contender, compared with another of the same run."""
     mine, other = timings[name], timings.get(against)
-    ratio = mine.median / other.median if other is not None and against != name else None
+    ratio = mine.over(other) if other is not None and against != name else None
     return Row(bench, case, name, mine.median, "us", against if ratio is not None else "", ratio,
                target if ratio is not None else None)  # fmt: skip
 

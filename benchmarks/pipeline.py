@@ -15,7 +15,18 @@ from typing import Any
 
 from benchmarks.harness_kit import Contender, Row, compare, main, missing_row, ratio_row
 from benchmarks.peers import BUILDERS, DISTRIBUTIONS, Meter
-from dshhooks import Allow, Deny, Hooks, ToolCall, ToolDefinition, ToolOutput, ToolRegistry, hookimpl
+from dshhooks import (
+    Allow,
+    CancelSignal,
+    CancelSource,
+    Deny,
+    Hooks,
+    ToolCall,
+    ToolDefinition,
+    ToolOutput,
+    ToolRegistry,
+    hookimpl,
+)
 
 BENCH = "pipeline"
 KERNEL = "semantic-kernel"
@@ -103,8 +114,9 @@ def ours(
     make: Callable[[], Any] = raw_tool,
     policy: type = Policy,
     wrapper: type = Metrics,
+    signal: CancelSignal | None = None,
 ) -> Callable[[], Any]:
-    """Return our call."""
+    """Return our call; with a signal, the body runs in a cancel scope tied to it."""
     hooks = Hooks()
     for _ in range(policies):
         hooks.register(policy())
@@ -114,7 +126,7 @@ def ours(
     registry.register(make())
 
     async def one() -> Any:
-        return await registry.execute(ToolCall("c1", "add", {"a": 1, "b": 2}))
+        return await registry.execute(ToolCall("c1", "add", {"a": 1, "b": 2}, signal))
 
     return one
 
@@ -124,6 +136,7 @@ def variants(policies: int, wrappers: int) -> dict[str, Callable[[], Any]]:
     found: dict[str, Callable[[], Any]] = {
         "dshhooks": lambda: ours(policies, wrappers),
         "dshhooks, @tool": lambda: ours(policies, wrappers, make=decorated_tool),
+        "dshhooks, cancellable": lambda: ours(policies, wrappers, signal=CancelSource().signal),
         KERNEL: lambda: BUILDERS[KERNEL](policies, wrappers if wrappers > 1 else 0),
     }
     if policies:

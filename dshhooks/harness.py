@@ -1,54 +1,182 @@
-"""The composition root: configuration, plugins, registry."""
+"""The composition root: configuration, plugins, tools, model, sessions, agents."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from dshhooks.config import HarnessConfig, load_config
 from dshhooks.engine.hooks import Hooks
+from dshhooks.engine.observe import described
 from dshhooks.plugins.manager import Plugins, load_plugins
 from dshhooks.tools.registry import ToolRegistry
 
+if TYPE_CHECKING:
+    from dshhooks.agent.handle import Agent
+    from dshhooks.agent.prompt import PromptService
+    from dshhooks.agent.registry import AgentRegistry, Setup
+    from dshhooks.llm.service import LlmService
+    from dshhooks.session.manager import Sessions
+
 __all__ = ["Harness", "build"]
+
+log = logging.getLogger("dshhooks.harness")
 
 
 class Harness:
-    """A host: its hooks, the plugins it loaded, and the tools.
+    """A host: its hooks, the plugins it loaded, the tools; models, sessions and agents.
 
-    Made by :meth:`open`. Attributes: ``config``, ``hooks``, ``plugins``, ``tools``.
+    Made by :meth:`open`. Attributes: ``config``, ``hooks``, ``plugins``, ``tools``, ``llm``, ``sessions``, ``prompts``,
+    ``agents``.
     """
+
+    llm: LlmService
+    sessions: Sessions
+    prompts: PromptService
+    agents: AgentRegistry
 
     def __init__(self, config: HarnessConfig, hooks: Hooks, plugins: Plugins, tools: ToolRegistry) -> None:
         self.config, self.hooks, self.plugins, self.tools = config, hooks, plugins, tools
+        self._tasks: Any = None
 
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, config: str | os.PathLike[str] | HarnessConfig | None = None, *, plugins: Sequence[Any] = ()
+        cls,
+        config: str | os.PathLike[str] | HarnessConfig | None = None,
+        *,
+        plugins: Sequence[Any] = (),
+        store: Any = None,
     ) -> AsyncIterator[Harness]:
-        """Start a host, and stop it when the block ends.
+        """Start a host, and stop it when the block ends: agents are disposed, sessions flushed, plugins taken out.
 
         Args:
-            config: A file, a configuration, or ``None`` for the nearest file upwards from the working directory.
+            config: A file, a configuration, or ``None`` for the nearest file (api.md "Configuration").
             plugins: Plugin objects or classes that take part beside the installed ones, the first one outermost.
+            store: A session store instead of the configured one.
 
         Raises:
             ConfigError: The configuration is wrong.
             StartError: The configured plugins do not allow a start; fail closed.
         """
         harness = build(config, plugins)
+        harness.plugins.raise_problems()
+        failure: BaseException | None = None
+        async with anyio.create_task_group() as tasks:
+            harness._tasks = tasks
+            try:
+                harness._furnish(store)
+                yield harness
+            except (Exception, KeyboardInterrupt, SystemExit) as exc:
+                failure = exc  # raised below, outside the task group: nobody asked for an exception group
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await harness._close()
+                tasks.cancel_scope.cancel()
+        if failure is not None:
+            try:
+                raise failure
+            finally:
+                del failure
+
+    def _furnish(self, store: Any) -> None:
+        """Add models, sessions and agents. Imported here: a host that only runs tools does not pay for them earlier."""
+        from dshhooks.agent.prompt import PromptService
+        from dshhooks.agent.registry import AgentRegistry
+        from dshhooks.llm.service import LlmService
+        from dshhooks.session.manager import Sessions
+        from dshhooks.session.store import open_store
+
+        self.llm = LlmService(self.hooks)
+        self.sessions = Sessions(self.hooks, store if store is not None else open_store(self.config.store.url), self.spawn)
+        self.prompts = PromptService(self.hooks, self.tools)
+        self.agents = AgentRegistry(self)
+
+    async def _close(self) -> None:
+        steps: list[tuple[str, Callable[[], Any]]] = []
+        if hasattr(self, "agents"):
+            steps = [("agents", self.agents.aclose), ("sessions", self.sessions.aclose)]
         try:
-            harness.plugins.raise_problems()
-            yield harness
+            for what, close in steps:
+                await close()
+        except Exception as exc:
+            log.error("closing %s failed: %s", what, described(exc))
+            raise
         finally:
-            harness.hooks.close()
+            self.hooks.close()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine in the background until it is done or the host closes; its failure is logged."""
+        self._tasks.start_soon(self._contained, work)
+
+    async def _contained(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Exception as exc:  # noqa: BLE001 - a background task that fails must not take the host down
+            log.error("a background task failed: %s", described(exc))
+
+    async def create_agent(
+        self,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        session_id: str | None = None,
+        setup: Setup | None = None,
+        cwd: str | None = None,
+        seed: Sequence[Any] = (),
+    ) -> Agent:
+        """Create an agent with a new session.
+
+        Args:
+            provider: The model's provider; the configured one by default.
+            model: The model; the configured one by default.
+            session_id: Its id; a free ``session-<n>`` by default.
+            setup: ``setup(ctx)``, sync or async, registers what belongs to this agent before anybody can find it.
+            cwd: Absolute working directory recorded in the session's header.
+            seed: Events the session begins with.
+
+        Raises:
+            HarnessError: ``SESSION_ALREADY_EXISTS``.
+            Exception: What ``setup``, ``session_created`` or ``agent_created`` raised; nothing stays published.
+        """
+        session = self.sessions.create(session_id, seed=seed, cwd=cwd)
+        return await self.agents.publish(session, self._options(provider, model), "startup", setup=setup)
+
+    async def resume_agent(
+        self,
+        session_id: str,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        setup: Setup | None = None,
+    ) -> Agent:
+        """Continue a stored session, repaired if its process died.
+
+        Raises:
+            HarnessError: ``SESSION_NOT_FOUND``, ``SESSION_LOCKED``, or there is no store that keeps sessions.
+        """
+        session = await self.sessions.resume(session_id)
+        return await self.agents.publish(session, self._options(provider, model, session), "resume", setup=setup)
+
+    def _options(self, provider: str | None, model: str | None, session: Any = None) -> Any:
+        from dshhooks.agent.handle import AgentOptions
+
+        header = session.request_header if session is not None else None
+        last = header.config if header is not None else None
+        configured = self.config.agent
+        return AgentOptions(
+            provider or (last.provider if last is not None else configured.provider),
+            model or (last.model if last is not None else configured.model),
+        )
 
 
 def build(config: str | os.PathLike[str] | HarnessConfig | None = None, plugins: Sequence[Any] = ()) -> Harness:
-    """Compose a host without refusing to start, so that its load report can be shown.
+    """Compose hooks, plugins and tools without refusing to start, so that the load report can be shown.
 
     Raises:
         ConfigError: The configuration is wrong.
@@ -60,8 +188,4 @@ def build(config: str | os.PathLike[str] | HarnessConfig | None = None, plugins:
     hooks.set_policy_combination(config.tools.policy_combination)
     tools = ToolRegistry(hooks)
     tools.approvals.policy = config.approval.policy
-    try:
-        return Harness(config, hooks, load_plugins(hooks, config, plugins), tools)
-    except BaseException:
-        hooks.close()  # those that were registered by then may hold something
-        raise
+    return Harness(config, hooks, load_plugins(hooks, config, plugins), tools)

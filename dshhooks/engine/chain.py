@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from inspect import isawaitable
 from typing import Any
 
-from dshhooks.engine.faults import add_note, blame, discard
+from dshhooks.engine.faults import add_note, blamed, discard
 from dshhooks.engine.plan import Implementation, Plan
 from hookspecs.decisions import Allow, Ask, Deny
 from hookspecs.errors import HookUsageError, InvalidDecisionError
@@ -31,7 +31,7 @@ async def first(plan: Plan, args: Args, default: Any = None, body: Body | None =
             if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
-            blame(exc, impl)
+            raise blamed(exc, impl)
         if answer is not None:
             return _checked(plan, impl, answer)
     if body is not None:
@@ -49,7 +49,7 @@ async def strictest(plan: Plan, args: Args, default: Any = None, _body: Body | N
             if answer is not None and type(answer) not in accepted and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
-            blame(exc, impl)
+            raise blamed(exc, impl)
         if answer is None:
             continue
         if type(answer) not in accepted:
@@ -72,7 +72,7 @@ async def collect(plan: Plan, args: Args, _default: Any = None, _body: Body | No
             if answer is not None and isawaitable(answer):
                 answer = await answer
         except BaseException as exc:
-            blame(exc, impl)
+            raise blamed(exc, impl)
         if answer is not None:
             answers.append(_checked(plan, impl, answer))
     return answers
@@ -141,7 +141,7 @@ def _open(impl: Implementation, args: Args) -> tuple[Implementation, Generator[N
     except StopIteration:
         raise _misuse(impl, "did not yield; a wrapper has exactly one `yield`") from None
     except BaseException as exc:
-        blame(exc, impl)
+        raise blamed(exc, impl)
     return impl, generator
 
 
@@ -182,7 +182,7 @@ class CallNext:
                 rest.close()
                 if passing:
                     raise
-                blame(exc, impl)
+                raise blamed(exc, impl)
             if rest.close():
                 raise _misuse(impl, "returned while its call_next() was still running; await it to the end")
             if type(result) not in plan.accepted:

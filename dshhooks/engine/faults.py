@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dshhooks.engine.plan import Implementation
 
-__all__ = ["HookNote", "add_note", "blame", "discard", "is_fault", "origin"]
+__all__ = ["HookNote", "add_note", "blamed", "discard", "is_fault", "origin"]
 
 
 class HookNote(str):
@@ -55,11 +55,13 @@ def _is_stray_cancellation(exc: BaseException) -> bool:
 
 
 def add_note(exc: BaseException, hook: str, plugin: str) -> None:
-    """Say on the exception where it was raised; once, however often the same object is raised."""
+    """Say on the exception where it was raised; once a place, however often the same object is raised there."""
     if not isinstance(exc, (Exception, SystemExit, BaseExceptionGroup)):
         return
     note, notes = HookNote(hook, plugin), _notes(exc)
-    if note in notes:
+    if note in notes:  # an exception object raised again: whoever raised it last is named last
+        notes.remove(note)
+        notes.append(note)
         return
     try:
         BaseException.add_note(exc, note)
@@ -81,14 +83,17 @@ def origin(exc: BaseException) -> HookNote | None:
     return None
 
 
-def blame(exc: BaseException, impl: Implementation) -> NoReturn:
-    """Note who raised, and raise on. A bare StopIteration cannot leave a coroutine, so it becomes the cause."""
+def blamed(exc: BaseException, impl: Implementation) -> BaseException:
+    """Note who raised and return what to raise on: a bare StopIteration cannot leave a coroutine, so it becomes a cause.
+
+    Returned and not raised here: a frame that held the exception would be part of its traceback, a cycle.
+    """
     if isinstance(exc, (StopIteration, StopAsyncIteration)):
         error = RuntimeError(f"plugin {impl.plugin!r}, hook {impl.hook!r}: {type(exc).__name__} was raised")
-        add_note(error, impl.hook, impl.plugin)
-        raise error from exc
+        error.__cause__ = exc
+        exc = error
     add_note(exc, impl.hook, impl.plugin)
-    raise exc
+    return exc
 
 
 def discard(answer: Any) -> None:

@@ -114,10 +114,14 @@ class Hooks:
         if isinstance(plugin, type):
             plugin = _instantiate(plugin)
         name = self._free_name(plugin, name)
+        if self._manager.has_plugin(name):
+            raise PluginError(f"there already is a plugin {name!r}; dispose it first, or register yours under another name")
         self._refuse_unknown_hooks(plugin, name)
         try:
             self._manager.register(plugin, name)
         except (ValueError, pluggy.PluginValidationError) as exc:
+            if self._manager.has_plugin(name):  # some versions of pluggy keep what they had taken in by then
+                self._manager.unregister(name=name)
             raise PluginError(f"plugin {name!r} was not registered: {exc}") from exc
         self._scope(name, agent)
         if shadow:

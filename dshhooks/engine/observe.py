@@ -31,6 +31,8 @@ async def contained(impl: Implementation, args: tuple[Any, ...]) -> Any:
         if answer is not None and isawaitable(answer):
             answer = await answer
     except BaseException as exc:
+        if not is_fault(exc):
+            raise
         return _logged(impl, exc)
     return answer
 
@@ -43,13 +45,13 @@ def contained_now(impl: Implementation, args: tuple[Any, ...]) -> Any:
             discard(answer)
             raise TypeError(f"{type(answer).__name__} was returned where nobody can wait")
     except BaseException as exc:
+        if not is_fault(exc):
+            raise
         return _logged(impl, exc)
     return answer
 
 
 def _logged(impl: Implementation, exc: BaseException) -> BaseException:
-    if not is_fault(exc):
-        raise exc
     log.warning("plugin %r failed in hook %r and was ignored: %s", impl.plugin, impl.hook, described(exc))
     return exc
 

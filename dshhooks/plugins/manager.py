@@ -6,6 +6,7 @@ or broken. The error carries the whole report.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -108,13 +109,19 @@ class _Loading:
         taken = set(self.found)
         named = []
         for plugin in objects:
-            name = base = self.hooks.own_name(plugin)
+            name = base = self._own_name(plugin)
             number = 2
             while name in taken:
                 name, number = f"{base}-{number}", number + 1
             taken.add(name)
             named.append((name, plugin))
         return named
+
+    def _own_name(self, plugin: Any) -> str:
+        if not isinstance(plugin, type):
+            return self.hooks.own_name(plugin)
+        name = inspect.getattr_static(plugin, "name", None)
+        return name if isinstance(name, str) and name else plugin.__name__
 
     def _note(self, name: str, status: Any, reason: str) -> None:
         found = self.found.get(name)

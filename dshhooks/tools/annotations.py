@@ -109,7 +109,7 @@ class AnnotationReader:
             return self._generic(annotation, origin, typing.get_args(annotation), where)
         if isinstance(annotation, typing.NewType):
             return self.read(annotation.__supertype__, where)
-        if hasattr(annotation, "__value__"):  # `type X = ...`
+        if isinstance(annotation, getattr(typing, "TypeAliasType", ())):  # `type X = ...`, from Python 3.12 on
             return self.read(annotation.__value__, where)
         if isinstance(annotation, type) or annotation in (None, Any):
             return self._class(annotation, where)

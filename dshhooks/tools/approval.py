@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable
 from inspect import isawaitable
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from dshhooks.engine.faults import discard, is_fault
 from dshhooks.engine.hooks import Hooks
@@ -20,7 +21,7 @@ from hookspecs.execution import ApprovalRequest, Approver, ToolExecution
 from hookspecs.json import canonical
 from hookspecs.signal import NEVER
 
-__all__ = ["ApprovalPolicy", "Approvals", "request_digest"]
+__all__ = ["ApprovalJournal", "ApprovalPolicy", "Approvals", "request_digest"]
 
 log = logging.getLogger("dshhooks.approval")
 
@@ -31,6 +32,22 @@ _REFUSALS = {
     ApprovalOutcome.CANCELLED: "approval of tool {!r} was cancelled before anybody answered",
     ApprovalOutcome.UNAVAILABLE: "tool {!r} needs approval and there is no channel to ask on",
 }
+
+
+class ApprovalJournal(Protocol):
+    """Where questions and answers about one agent's calls are written down."""
+
+    def asked(self, request: ApprovalRequest) -> str:
+        """Record a question and return its id; raising ends the call, not the turn."""
+        ...
+
+    def decided(self, asked: str, outcome: ApprovalOutcome) -> None:
+        """Record the answer."""
+        ...
+
+    def policy(self) -> ApprovalPolicy | None:
+        """Return the policy in force for the agent, or ``None`` for the configured one."""
+        ...
 
 
 def request_digest(execution: ToolExecution) -> str:
@@ -45,6 +62,8 @@ class Approvals:
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
         self.policy: ApprovalPolicy = "ask"
+        # Set by whoever keeps session logs; without one, nothing is written down.
+        self.journal_of: Callable[[Any], ApprovalJournal | None] = lambda _agent: None
 
     async def resolve(self, ask: Ask, execution: ToolExecution, approver: Approver | None) -> Allow | Deny | None:
         """Turn an ``Ask`` into ``Allow`` or ``Deny``; ``None`` when the call was cancelled meanwhile."""
@@ -73,10 +92,24 @@ class Approvals:
         )
 
     async def _outcome(self, request: ApprovalRequest, own: Approver | None) -> ApprovalOutcome:
+        journal = self.journal_of(request.agent)
+        if journal is None:
+            return await self._decide(request, own, self.policy)
+        asked = journal.asked(request)
+        outcome = ApprovalOutcome.CANCELLED  # what stands in the log if this task is cancelled while it waits
+        try:
+            outcome = await self._decide(request, own, journal.policy() or self.policy)
+        finally:
+            journal.decided(asked, outcome)
+        return outcome
+
+    async def _decide(
+        self, request: ApprovalRequest, own: Approver | None, policy: ApprovalPolicy
+    ) -> ApprovalOutcome:
         signal = request.signal or NEVER
         if signal.aborted:
             return ApprovalOutcome.CANCELLED
-        if self.policy == "never":
+        if policy == "never":
             return ApprovalOutcome.REJECTED
         with phase("approval", "") as record:
             outcome: ApprovalOutcome = ApprovalOutcome.CANCELLED

@@ -32,7 +32,10 @@ async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
             run.invoked = True
             run.stage = BODY
             run.show_signal(signal)
-            value = await _body(entry, execution, signal)
+            if signal is NEVER or entry.definition.cancellation == "signal":
+                value = await _invoke(entry, execution)
+            else:
+                value = await _tied(entry, execution, signal)
             result: ToolResult = _canonical(run, entry, value)
         except BaseException as exc:
             if not is_fault(exc):
@@ -65,9 +68,7 @@ def _entry(run: ToolRun, layers: Layers) -> Entry:
     return entry
 
 
-async def _body(entry: Entry, execution: ToolRunContext, signal: CancelSignal) -> Any:
-    if signal is NEVER or entry.definition.cancellation == "signal":
-        return await _invoke(entry, execution)
+async def _tied(entry: Entry, execution: ToolRunContext, signal: CancelSignal) -> Any:
     value: Any = None
     with tied_scope(signal) as scope:
         value = await _invoke(entry, execution)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dshhooks.engine.faults import blame, discard, is_fault
+from dshhooks.engine.faults import blamed, discard, is_fault
 from dshhooks.engine.plan import Plan
 from dshhooks.engine.shadow import ask_shadows
 from dshhooks.engine.trace import phase
@@ -73,7 +73,7 @@ def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
         try:
             answer = impl.fn(execution)
         except BaseException as exc:
-            blame(exc, impl)
+            raise blamed(exc, impl)
         if answer is None:
             continue
         if isinstance(answer, str):

@@ -15,7 +15,7 @@ from hookspecs.json import MISSING, freeze
 from hookspecs.values import Content, HookContext, PluginSource, TextBlock, UserSource, as_content, content_text
 
 __all__ = ["aborted", "authored_content", "blocked", "denial", "failure_of", "materialize", "seal_content",
-           "with_contexts"]  # fmt: skip
+           "seal_contexts", "seal_value", "with_contexts"]  # fmt: skip
 
 BEFORE: Final = ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH")
 ABORTED: Final = ErrorInfo("AbortError", "ABORTED")

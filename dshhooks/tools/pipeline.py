@@ -233,7 +233,10 @@ def _verdict(run: ToolRun, result: ToolResult | None) -> tuple[str, str]:
 def _settled(run: ToolRun, exc: BaseException) -> ToolFailure:
     """Make a fault the final outcome; let anything else through."""
     if not is_fault(exc):
-        raise exc
+        try:
+            raise exc
+        finally:
+            del exc  # or the traceback would hold this frame, and this frame the exception
     run.final = True
     return failure_of(exc)
 

@@ -129,12 +129,13 @@ def object_schema(fields: Sequence[tuple[Field, Shape]]) -> dict[str, Any]:
 
 def _property(field: Field, shape: Shape) -> dict[str, Any]:
     schema = described(shape, field.description).schema
-    return {**schema, "default": field.default} if is_json(field.default) else schema
+    default = shape.give(field.default) if shape.give else field.default
+    return {**schema, "default": default} if is_json(default) else schema
 
 
 def record_converter(shape_of: Callable[[Any], Shape]) -> Any:
     """Return a cattrs converter that builds classes and leaves the type of every field to its shape."""
-    from cattrs import Converter
+    from cattrs import ClassValidationError, Converter
     from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
     def structure(annotation: Any) -> Any:
@@ -145,7 +146,19 @@ def record_converter(shape_of: Callable[[Any], Shape]) -> Any:
         return shape_of(annotation).give or (lambda value: value)
 
     def build(cls: Any) -> Any:
-        return make_dict_structure_fn(cls, converter, _cattrs_use_alias=True)
+        structure = make_dict_structure_fn(cls, converter, _cattrs_use_alias=True)
+        keys = {field.name: field.alias for field in attrs.fields(cls)} if attrs.has(cls) else {}
+
+        def built(value: Any, _: Any) -> Any:
+            try:
+                return structure(value, cls)
+            except ClassValidationError as exc:
+                noted, others = exc.group_exceptions()
+                places = [(sub, (keys.get(note.name, note.name),)) for sub, note in noted]
+                places += [(sub, ()) for sub in others]
+                raise Misfit(problem for sub, steps in places for problem in problems_of(sub, *steps)) from exc
+
+        return built
 
     def take_apart(cls: Any) -> Any:
         return make_dict_unstructure_fn(cls, converter, _cattrs_use_alias=True)
@@ -155,6 +168,8 @@ def record_converter(shape_of: Callable[[Any], Shape]) -> Any:
     converter.register_unstructure_hook_factory(is_record, take_apart)
     converter.register_structure_hook_factory(lambda annotation: not is_record(annotation), structure)
     converter.register_unstructure_hook_factory(lambda annotation: not is_record(annotation), unstructure)
+    for exact in (str, int, float, bool):  # cattrs asks its own hooks first for these, and they convert
+        converter.register_structure_hook(exact, structure(exact))
     return converter
 
 

@@ -17,6 +17,7 @@ __all__ = ["ANY", "Misfit", "Shape", "described", "dict_shape", "fixed_tuple_sha
 
 Convert = Callable[[Any], Any]
 
+
 class Misfit(ValueError):
     """JSON that fits the schema and not the type; every problem with its path."""
 
@@ -117,7 +118,9 @@ def _taken(take: Convert | None, items: Sequence[Any]) -> list[Any]:
         return [take(item) for item in items]
     except Exception as exc:  # a class may raise anything; once more, to name every element it refuses
         problems = [problem for index, item in enumerate(items) for problem in _refusals(take, item, index)]
-        raise (Misfit(problems) if problems else exc) from exc
+        if problems:
+            raise Misfit(problems) from exc
+        raise
 
 
 def _refusals(take: Convert, value: Any, step: str | int) -> list[Problem]:
@@ -220,10 +223,6 @@ def problems_of(exc: BaseException, *steps: str | int) -> list[Problem]:
     """Return what an exception of a ``take`` says, every path below ``steps``."""
     if isinstance(exc, Misfit):
         return [((*steps, *path), text) for path, text in exc.problems]
-    if isinstance(exc, BaseExceptionGroup) and hasattr(exc, "group_exceptions"):  # a cattrs validation error
-        noted, others = exc.group_exceptions()
-        inner = [problem for sub, note in noted for problem in problems_of(sub, *steps, note.name)]
-        return inner + [problem for sub in others for problem in problems_of(sub, *steps)]
     # attrs validators raise with a sentence first and objects after it.
     text = exc.args[0] if len(exc.args) > 1 and isinstance(exc.args[0], str) else error_message(exc)
     return [(steps, f"is not accepted: {text or type(exc).__name__}")]

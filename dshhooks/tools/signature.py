@@ -60,6 +60,8 @@ def read_signature(fn: Callable[..., Any], where: str, local: Mapping[str, Any])
     Raises:
         TypeError: A parameter or annotation cannot be part of a schema; says which and what to do.
     """
+    if inspect.isgeneratorfunction(_plain(fn)) or inspect.isasyncgenfunction(_plain(fn)):
+        raise TypeError(f"{where} is a generator, and a tool has one value: return a list")
     hints = _hints(fn, where, local)
     reader = AnnotationReader(local)
     docs = read_docstring(inspect.getdoc(_plain(fn)))
@@ -79,9 +81,7 @@ def read_signature(fn: Callable[..., Any], where: str, local: Mapping[str, Any])
     violations = compile_schema({**parameters, "additionalProperties": False}, "arguments")
     takes = tuple((field.key, shape.take) for field, shape in fields if shape.take)
     output = reader.read(hints["return"], f"{where}, return annotation") if "return" in hints else ANY
-    return Signature(
-        parameters, violations, _binder(violations, takes, tuple(contexts)), output, docs.summary, method
-    )
+    return Signature(parameters, violations, _binder(violations, takes, tuple(contexts)), output, docs.summary, method)
 
 
 def _field(parameter: Parameter, annotation: Any, docs: Mapping[str, str]) -> Field:
@@ -128,10 +128,10 @@ def _partials(fn: Any) -> typing.Iterator[functools.partial[Any]]:
 
 
 def _is_self(fn: Any, parameter: Parameter, hints: Mapping[str, Any]) -> bool:
-    """Say whether this first parameter is the ``self`` of a method in a class body."""
+    """Say whether this first parameter is what a method in a class body will be bound to."""
     scope, _, _ = getattr(fn, "__qualname__", "").rpartition(".")
     in_class = bool(scope) and not scope.endswith("<locals>")
-    return in_class and inspect.isfunction(fn) and parameter.name == "self" and "self" not in hints
+    return in_class and inspect.isfunction(fn) and parameter.name in ("self", "cls") and parameter.name not in hints
 
 
 def _is_context(annotation: Any) -> bool:

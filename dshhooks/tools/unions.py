@@ -173,6 +173,4 @@ def _lacks(one: Schema, other: Schema) -> bool:
     """Say whether something ``other`` requires has no place in ``one``."""
     mine, theirs = one.get("properties", {}), other.get("properties", {})
     closed = one.get("additionalProperties", True) is False
-    return any(
-        _apart(mine[name], theirs[name]) if name in mine else closed for name in other.get("required", ())
-    )
+    return any(_apart(mine[name], theirs[name]) if name in mine else closed for name in other.get("required", ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -89,7 +89,7 @@ def test_supported_schemas_pass(schema: dict[str, Any]) -> None:
 )
 def test_unsupported_schemas_are_refused(schema: Any, part: str) -> None:
     """A keyword outside the subset, or in the wrong place, is named with its path."""
-    with pytest.raises(JsonSchemaError, match="UNSUPPORTED|subset") as caught:
+    with pytest.raises(JsonSchemaError, match="supported subset") as caught:
         check_schema(schema, "output schema of tool 'x'")
     assert part in str(caught.value)
     assert caught.value.code == "UNSUPPORTED_SCHEMA"
@@ -176,9 +176,7 @@ def test_no_matching_branch_explains_the_near_one() -> None:
 def test_several_near_branches_are_summed_up() -> None:
     """With two objects to choose from, one violation says what each lacks."""
     schema = {"oneOf": [props(("a",), a=STRING), props(("b",), b=STRING)]}
-    assert violations(schema, {}) == (
-        "arguments matches none of the allowed forms: a is required | b is required",
-    )
+    assert violations(schema, {}) == ("arguments matches none of the allowed forms: a is required | b is required",)
 
 
 def test_walk_order() -> None:
@@ -272,16 +270,16 @@ def test_a_cycle_is_a_violation() -> None:
 def test_enum_members_are_not_their_values() -> None:
     """Only exact JSON types are JSON."""
 
-    class Colour(str, Enum):
+    class Colour(StrEnum):
         RED = "red"
 
     assert violations(STRING, Colour.RED) != ()
 
 
-# -- the two judges agree ------------------------------------------------------------------------------------------------
+# -- the two judges agree ----------------------------------------------------------------------------------------------
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 2.0, 1e300]) | st.sampled_from(["a", "b", ""]),
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 2.0, 1e300, "a", "b", ""]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=8,
 )

@@ -164,11 +164,12 @@ class Engine:
             return ANYTHING
         if name in state.functions and "/" not in argv[0].text:
             return self._call(name, tuple(argv[1:]), state, stdin)
+        name = canonical_name(name)
         inv = Invocation(self, state, name, argv[0], tuple(argv[1:]), stdin)
         written = inv.written_program()
         if written is not None:
             return written
-        handler = handler_for(canonical_name(name))
+        handler = handler_for(name)
         if handler is None or handler.reads:
             for arg in inv.args:
                 self.read_argument(arg, state)
@@ -183,6 +184,8 @@ class Engine:
         base = text.rsplit("/", 1)[-1]
         if not base and text:
             self.dynamic("the program's name is empty or a directory")
+        elif text.startswith("-") and len(text) > 1:
+            self.dynamic("the program's name is an option: what stood before it is empty")
         elif arg.glob and text not in ("[", "[["):
             self.dynamic("the program's name is a pattern: " + text)
         elif not text:

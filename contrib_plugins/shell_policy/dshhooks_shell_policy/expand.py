@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GLOB = re.compile(r"[*?\[]|[+@!]\(")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _SUBSCRIPT_CODE = re.compile(r"\[[^\]]*(?:\$\(|`|\$\{|<\()")
+_PLACED = re.compile(r"\[.*\]\+?=")
 _INTEGER = re.compile(r"[\s\d+*-]+")
 MAX_FIELDS = 400
 
@@ -85,7 +86,8 @@ class Expander:
     def value(self, word: Word) -> Value:
         """Expand the right side of an assignment: an array when it is one."""
         if word.parts and isinstance(word.parts[0], ArrayLit):
-            return tuple(self.fields(word.parts[0].items))
+            items = tuple(self.fields(word.parts[0].items))
+            return unknown("array") if any(_PLACED.match(item.text) for item in items) else items
         return self.single(word)
 
     def visit(self, words: Iterable[Word]) -> None:

@@ -135,16 +135,18 @@ class Invocation:
         """Return the normalized paths an argument may mean."""
         return list(self.engine.places(arg, self.state))
 
-    def written(self, arg: Arg) -> Out | None:
-        """Return the content of a file when this script wrote it, else None."""
+    def written(self, arg: Arg, *, trees: bool = False) -> Out | None:
+        """Return the content of a file when this script wrote it (or, with ``trees``, fetched the tree it is in), else None."""
         outs = [out for place in self.places(arg) for out in self.state.files.get(place, ())]
+        if trees and not outs:
+            outs = [out for place in self.places(arg) for tree, found in self.state.files.items() if tree.endswith("/") and place.startswith(tree) for out in found]
         if not outs:
             return None
         return outs[0] if len(outs) == 1 else Out(None, frozenset().union(*(out.tags for out in outs)))
 
-    def run_file(self, arg: Arg, language: str | None = None) -> Out | None:
+    def run_file(self, arg: Arg, language: str | None = None, *, trees: bool = False) -> Out | None:
         """Judge running a file this script wrote; None when it did not write it."""
-        content = self.written(arg)
+        content = self.written(arg, trees=trees)
         if content is None:
             return None
         if "copy" in content.tags and content.text is not None:
@@ -162,7 +164,7 @@ class Invocation:
         """Judge a program that is itself a file this script wrote."""
         if "/" not in self.program.text:
             return None
-        return self.run_file(self.program)
+        return self.run_file(self.program, trees=True)
 
 
 def _language_of(path: str, text: str) -> str:

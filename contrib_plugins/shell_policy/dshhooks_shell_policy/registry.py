@@ -59,7 +59,6 @@ _ALIASES = {
     "view": "vim",
     "vimdiff": "vim",
     "gvim": "vim",
-    "ex": "vim",
     "rvim": "vim",
     "valkey-cli": "redis-cli",
     "powershell": "pwsh",
@@ -114,6 +113,8 @@ def canonical_name(name: str) -> str:
     """Return the name rules are registered under: without version, ``.exe`` or a vendor's spelling."""
     if name.lower().endswith(".exe"):
         name = name[:-4]
+    if name.startswith(("mkfs.", "newfs_", "fsck.")):
+        name = name[:4]
     found = _VERSIONED.fullmatch(name)
     if found:
         name = found.group(1)

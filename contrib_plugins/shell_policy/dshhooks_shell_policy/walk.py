@@ -215,7 +215,7 @@ class Walker:
         if node.append:
             value = _appended(old, value)
         elif node.subscript is not None:
-            value = (*old, value) if isinstance(old, tuple) and isinstance(value, Arg) else (unknown("array"),)
+            value = (*old, value) if isinstance(old, tuple) and isinstance(value, Arg) else unknown("array")
         self.engine.arm(node.name, value, state)
         state.assign(node.name, value)
 

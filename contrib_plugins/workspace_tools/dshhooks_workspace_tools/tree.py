@@ -3,6 +3,7 @@
 A command runs in its own session and process group. Its descendants may leave both, so on Linux they are looked for in
 ``/proc`` by four signs, any of which is enough: the command's session, its group, a parent that belongs to it, and a
 mark in the environment that is inherited even by a daemon whose parents are gone. Elsewhere only the group is known.
+A process that has shed all four (its own session, parents gone, environment cleared) is not found.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import anyio
 import pytest
@@ -59,6 +60,16 @@ class TestBash:
         """A command never starts in a folder outside, or in none."""
         assert await code_of(actions.bash(f"touch {tmp_path}/ran", cwd)) == code
         assert not (tmp_path / "ran").exists()
+
+    async def test_folder_swapped_for_a_link(self, actions, root, outside, swapping):
+        """While a folder and a link out are swapped, a command starts in the folder or not at all."""
+        (root / "link").symlink_to(outside)
+        inode, started = (root / "sub").stat().st_ino, set()
+        with swapping(root / "sub", root / "link"):
+            for _ in range(30):
+                with suppress(WorkspaceError):
+                    started.add((await actions.bash("stat -c %i .", "sub"))["stdout"])
+        assert started <= {f"{inode}\n"}
 
     async def test_source_like_an_option(self, actions):
         """Source that begins with a dash is source."""

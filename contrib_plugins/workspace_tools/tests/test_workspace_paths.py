@@ -73,6 +73,11 @@ class TestAccepted:
         """Links inside that lead inside are followed, also when their target is missing."""
         assert where(workspace, path) == found
 
+    def test_absolute_link_below_the_root(self, workspace, root):
+        """An absolute link starts over at the root, wherever it stands."""
+        (root / "sub" / "link").symlink_to(root / "sub")
+        assert where(workspace, "sub/link/link/b.txt") == "sub/b.txt"
+
     def test_root_of_everything(self):
         """The file system's root works as a workspace; then nothing is outside."""
         assert where(Workspace("/"), "/proc/self/stat").endswith("/stat")

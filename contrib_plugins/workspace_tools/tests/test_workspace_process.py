@@ -44,6 +44,18 @@ class Fifo:
 
 
 @pytest.fixture
+def own_input():
+    """Return a function that puts something to read on this process's standard input."""
+    reader, writer = os.pipe()
+    saved = os.dup(0)
+    os.dup2(reader, 0)
+    yield lambda data: os.write(writer, data)
+    os.dup2(saved, 0)
+    for fd in (reader, writer, saved):
+        os.close(fd)
+
+
+@pytest.fixture
 def ready(tmp_path):
     fifo = Fifo(tmp_path / "ready")
     yield fifo
@@ -88,8 +100,9 @@ class TestEndings:
             await run_command(Command(argv=("/nowhere/sh",), cwd="/", env={}, timeout=9, max_output_bytes=9))
         assert open_fds() == before
 
-    async def test_no_input(self):
-        """Standard input is empty; a command that reads it does not wait."""
+    async def test_no_input(self, own_input):
+        """Standard input is empty: a command neither waits for it nor takes what is meant for the host."""
+        own_input(b"for the host")
         assert (await run_command(bash("cat; read line || echo none"))).stdout == "none\n"
 
     async def test_own_session_and_no_terminal(self):
@@ -214,6 +227,7 @@ class TestCancel:
             "setsid sh -c 'echo $$ > {ready}; trap \"\" TERM; sleep 1000 & wait; wait'",
             "setsid --fork sh -c 'setsid sh -c \"echo \\$\\$ > {ready}; exec sleep 1000\"'; sleep 1000",
             "env -i setsid sh -c 'echo $$ > {ready}; exec sleep 1000' & wait",
+            "env -i PATH=$PATH bash -c 'set -m; sleep 1000 & echo $! > {ready}'; sleep 1000",
             "set -m; sleep 1000 & echo $$ $! > {ready}; wait",
             "nohup sleep 1000 >/dev/null 2>&1 & disown; echo $! > {ready}; sleep 1000",
             "kill -STOP $BASHPID & exec 3> {ready}; echo $$ >&3; exec 3>&-; kill -STOP $$",
@@ -227,6 +241,7 @@ class TestCancel:
             "own-session",
             "daemon",
             "clean-env",
+            "clean-env-orphan",
             "own-groups",
             "nohup",
             "stopped",
@@ -278,8 +293,13 @@ class TestCancel:
             tasks.cancel_scope.cancel()
         assert not running(other)
 
-    async def test_command_in_a_command(self, ready, running, monkeypatch):
-        """Marks add up, so a harness that runs inside a command does not hide its children from the outer one."""
+    async def test_marks_add_up(self, monkeypatch):
+        """A harness that runs inside a command hands on the outer command's mark."""
+        monkeypatch.setenv("DSHHOOKS_COMMAND", "outer")
+        assert (await run_command(bash("echo $DSHHOOKS_COMMAND"))).stdout.startswith("outer:")
+
+    async def test_command_in_a_command(self, ready, running):
+        """What a harness inside a command started is found by the outer one."""
         inner = f"DSHHOOKS_COMMAND=$DSHHOOKS_COMMAND:inner setsid sh -c 'echo $$ > {ready.path}; exec sleep 1000' &"
         pids = await cancelled_when(ready, bash(f"({inner}); sleep 1000"))
         assert not any(running(pid) for pid in pids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import tracemalloc
+from contextlib import suppress
 
 import pytest
 from dshhooks_workspace_tools.errors import WorkspaceError
@@ -203,3 +204,14 @@ def test_swapping_the_file_never_shows_the_secret(workspace, root, outside, swap
                 codes.add(exc.code)
     assert seen <= {"alpha\n"}
     assert codes <= {"OUTSIDE_WORKSPACE", "NOT_A_FILE", "SYMLINK_LOOP"}
+
+
+def test_swapping_the_file_never_reads_a_fifo(workspace, root, swapping):
+    """The same for a file that is swapped with a FIFO, which must not be read as an empty file."""
+    os.mkfifo(root / "pipe")
+    seen = set()
+    with swapping(root / "a.txt", root / "pipe"):
+        for _ in range(3000):
+            with suppress(WorkspaceError):
+                seen.add(read(workspace, "a.txt").content)
+    assert seen <= {"alpha\n"}

@@ -108,8 +108,7 @@ def _run(inv: Invocation, rest: list[Arg]) -> Out | None:
             inv.ask("gives a container more rights: " + option.name)
         elif option.name in ("--pid", "--ipc", "--uts", "--userns", "--cgroupns", "--network", "--net") and value is not None and value.text.startswith("host") and option.name not in ("--network", "--net"):
             inv.ask("shares namespaces of the machine with a container")
-    _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
-    return Out(None, frozenset({"net"}))
+    return _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
 
 
 def _mount(inv: Invocation, name: str, value: Arg) -> None:
@@ -125,22 +124,22 @@ def _mount(inv: Invocation, name: str, value: Arg) -> None:
             inv.deny(f"opens {place} of this machine to a container")
 
 
-def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> None:
+def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
     """The command of a container: judged like any other, but for paths that are the container's own."""
     if entrypoints:
         command = [*entrypoints, *command]
     if command:
         inner = inv.with_args([])
         inner.state = inv.state.fork()
-        inner.run(command, inv.stdin)
+        return inner.run(command, inv.stdin).tagged("net")
+    return Out(None, frozenset({"net"}))
 
 
 def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
     p = inv.with_args(rest).options("euw", ("--env", "--user", "--workdir", "--detach-keys", "--env-file", "--index"), stop=True)
     if p.has("--privileged"):
         inv.ask("gives a container more rights")
-    _inside(inv, list(p.rest[1:]), [])
-    return Out(None, frozenset({"docker"}))
+    return _inside(inv, list(p.rest[1:]), [])
 
 
 def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
@@ -159,7 +158,7 @@ def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
         p = inv.with_args(rest).options("euwvpTl"[:5], ("--env", "--user", "--workdir", "--volume", "--publish", "--entrypoint", "--name", "--index", "--label"), stop=True)
         for value in p.values("-v", "--volume"):
             _mount(inv, "-v", value)
-        _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
+        return _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
     elif verb in ("push", "publish"):
         inv.ask("publishes images")
     return Out(None, frozenset({"docker"}))

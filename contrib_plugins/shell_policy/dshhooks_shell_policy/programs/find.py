@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
-from ..paths import is_outside
+from ..paths import is_outside, read_kind
 from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
@@ -26,11 +26,12 @@ def find(inv: Invocation) -> Out | None:
         roots.append(args.pop(0))
     roots = roots or [Arg(".")]
     junk = negated = False
+    secret: list[str] = []
     index = 0
     while index < len(args):
         text = args[index].text
         if text in ("-exec", "-execdir", "-ok", "-okdir"):
-            index = _exec(inv, args, index + 1, roots, junk)
+            index = _exec(inv, args, index + 1, roots, junk, secret)
             continue
         if text in ("-fprintf", "-fprint", "-fprint0", "-fls") and index + 1 < len(args):
             inv.write(args[index + 1])
@@ -42,6 +43,8 @@ def find(inv: Invocation) -> Out | None:
             negated = True
         elif text in ("-name", "-path", "-iname") and index + 1 < len(args):
             index += 1
+            if not negated and (read_kind(args[index].text) or read_kind(args[index].text.strip("*"))):
+                secret.append(args[index].text)
             junk = junk or (not negated and bool(_JUNK.fullmatch(args[index].text.rsplit("/", 1)[-1])))
             negated = False
         elif text == "-delete":
@@ -51,7 +54,7 @@ def find(inv: Invocation) -> Out | None:
         elif text.startswith("-" + UNKNOWN) or (not args[index].known and args[index].split):
             inv.dynamic("gets tests or actions that are not known")
         index += 1
-    return Out(None, frozenset({"file", *_origin(inv, roots)}))
+    return Out(None, frozenset({"file", *_origin(inv, roots), *("path:" + name for name in secret)}))
 
 
 def _origin(inv: Invocation, roots: list[Arg]) -> list[str]:
@@ -67,11 +70,13 @@ def _delete(inv: Invocation, roots: list[Arg], junk: bool) -> None:
         inv.ask("deletes what it finds")
 
 
-def _exec(inv: Invocation, args: list[Arg], start: int, roots: list[Arg], junk: bool) -> int:
+def _exec(inv: Invocation, args: list[Arg], start: int, roots: list[Arg], junk: bool, secret: list[str]) -> int:
     end = start
     while end < len(args) and args[end].text not in (";", "+"):
         end += 1
     found = frozenset({"stdin", "file"})
+    for name in secret:
+        inv.run([a.with_text(a.text.replace("{}", name)) for a in args[start:end]], ANYTHING)
     command = [Arg(a.text.replace("{}", UNKNOWN), a.tags | found) if "{}" in a.text else a for a in args[start:end]]
     if command and command[0].text == "rm" and junk and not any(re.match(r"-\w*r|--rec", a.text) for a in command):
         return end + 1

@@ -24,7 +24,7 @@ def _leaks(inv: Invocation, args: list[Arg], what: str) -> None:
     """Data of this machine in something that leaves it."""
     for arg in args:
         local_data = arg.tags & {"sub", "file", "environment", "machine", "stdin", "history", "git"} - {"num"}
-        if not arg.known and local_data:
+        if not arg.known and local_data and arg.text.strip() != UNKNOWN:
             inv.ask(f"sends the output of a command in {what}")
     names = secret_variables(tuple(args))
     if names:

@@ -73,7 +73,7 @@ def _arguments(inv: Invocation) -> tuple[Arg | None, Arg | None, list[Arg], bool
 def _script_file(inv: Invocation, file: Arg, rest: list[Arg]) -> Out | None:
     if "-n" in inv.texts:
         return ANYTHING
-    ran = inv.run_file(file, "bash")
+    ran = inv.run_file(file, "bash", trees=True)
     if ran is not None:
         return ran
     if not file.known and file.split and file.tags - {"glob"}:

@@ -86,7 +86,6 @@ _WRAPPERS: dict[str, Wrapper] = {
     "nodemon": Wrapper("ewix", ("--ext", "--watch", "--ignore", "--exec"), shell=("-x", "--exec")),
     "retry": Wrapper("tdnsb", ("--times", "--delay", "--tries", "--sleep")),
     "dotenv": Wrapper("ef", ("--file",)),
-    "op": Wrapper(),
     "chpst": Wrapper("uUbemdoplfcrtn/"),
     "softlimit": Wrapper("macdfloprst"),
     "pkexec": Wrapper("", ("--user",), ask="runs with other privileges"),
@@ -249,6 +248,9 @@ def xargs(inv: Invocation) -> Out | None:
     if any(o.name in ("-i", "--replace") and o.value is None for o in parsed):
         mark = "{}"
     items = _items(inv)
+    for tag in sorted(tags):
+        if tag.startswith("path:"):  # the names of secrets were searched for
+            inv.run([*(a.with_text(a.text.replace(mark, tag[5:])) if mark else a for a in rest), *([] if mark else [Arg(tag[5:])])], ANYTHING)
     if mark:
         filled = [_filled(arg, mark, items, tags) for arg in rest]
         return inv.run(filled, ANYTHING)

@@ -1,0 +1,364 @@
+"""The agent's handle: what plugins and hosts hold (spec/core.md 4.1 to 4.5, 4.12, 4.13)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import anyio
+from attrs import frozen
+
+from dshhooks.agent.causes import CancelCause, DisposedCause, ParentCause, UserCause
+from dshhooks.agent.driver import Driver
+from dshhooks.agent.inbox import Inbox, Item, ResolvedInput, seal_input
+from dshhooks.agent.record import record_context
+from dshhooks.engine.observe import described, observe_now
+from dshhooks.session.event import APPEND
+from dshhooks.session.events import CompletedEnd, InjectionTrigger, TurnEnd, TurnStart, UserMessage
+from dshhooks.session.log import Session
+from hookspecs.errors import HarnessError
+from hookspecs.json import MISSING
+from hookspecs.model import LlmCallConfig
+from hookspecs.signal import NEVER, CancelSignal, CancelSource
+from hookspecs.values import HookContext, Message, MessageId, MessageSource, PluginSource, UserSource
+
+if TYPE_CHECKING:
+    from dshhooks.agent.spawn import SubagentResult
+    from dshhooks.engine.hooks import Registration
+    from dshhooks.harness import Harness
+
+__all__ = ["Agent", "AgentContext", "AgentOptions"]
+
+log = logging.getLogger("dshhooks.agent")
+
+Status = Literal["idle", "running", "disposed"]
+
+
+@frozen
+class AgentOptions:
+    """What an agent asks for unless a plugin says otherwise."""
+
+    provider: str | None = None
+    model: str | None = None
+
+
+class AgentContext:
+    """What is registered through it belongs to the agent, takes part in its calls only, and goes with it."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self._registrations: list[Registration] = []
+        self._closed = False
+
+    def register(self, plugin: object, name: str | None = None) -> Registration:
+        """Register a plugin for this agent."""
+        return self._keep(self.agent.harness.hooks.register(plugin, name, agent=self.agent))
+
+    def tool(self, definition: Any) -> Registration:
+        """Register a tool for this agent; it shadows a global one of the same name."""
+        return self._keep(self.agent.harness.tools.register(definition, agent=self.agent))
+
+    def guard(self, fn: Any) -> Registration:
+        """Add a guard for this agent's calls."""
+        return self._keep(self.agent.harness.tools.guard(fn, agent=self.agent))
+
+    def restrict(self, **lists: Any) -> Registration:
+        """Hide global tools from this agent."""
+        return self._keep(self.agent.harness.tools.restrict(self.agent, **lists))
+
+    def section(self, section: Any) -> Registration:
+        """Add a section to this agent's system prompt."""
+        return self._keep(self.agent.harness.prompts.section(section, agent=self.agent))
+
+    def _keep(self, registration: Registration) -> Registration:
+        if self._closed:
+            registration.dispose()
+            raise HarnessError(f"agent {self.agent.id!r} is disposed", "INACTIVE_EFFECT")
+        self._registrations.append(registration)
+        return registration
+
+    def unwind(self) -> None:
+        """Take everything back, last registered first."""
+        self._closed = True
+        while self._registrations:
+            self._registrations.pop().dispose()
+
+
+class Agent:
+    """One agent: an inbox, a driver, and a session log. Made by ``harness.create_agent``."""
+
+    def __init__(self, harness: Harness, session: Session, options: AgentOptions, *, owner: Agent | None = None) -> None:
+        self.harness, self.session, self.options, self.parent = harness, session, options, owner
+        self.ctx = AgentContext(self)
+        self.inbox = Inbox(lambda hook, payload: self.tell(hook, self, payload))
+        self.children: list[Agent] = []
+        self.driver = Driver(self)
+        self.status: Status = "idle"
+        self.requested = False  # this instance has made a request
+        self.batching = False  # a tool batch of the running turn is executing
+        self.late: list[HookContext] = []  # contexts and injections waiting for the batch to settle
+        self.published = False
+        self.on_chunk: Callable[[Any], None] = _ignore
+        self._owner: CancelSource | None = None
+        self._prefix: tuple[Message, ...] | None = None
+        self._flushes = 0
+        self._flushed = anyio.Event()
+        self._disposal: anyio.Event | None = None
+
+    @property
+    def id(self) -> str:
+        """The agent's id; its session's too."""
+        return self.session.id
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.id!r} {self.status}>"
+
+    # -- sending ---------------------------------------------------------------------------------------------------
+
+    def followup(
+        self, content: Any, *, source: MessageSource | None = None, contexts: Sequence[HookContext] = (), meta: Any = MISSING
+    ) -> MessageId:
+        """Send a prompt that gets a turn of its own, and wake the agent.
+
+        Args:
+            content: A ``str`` or blocks.
+            source: Who says it; ``UserSource()`` by default, so label what no person said.
+            contexts: Said beside it, if prompt policy lets them.
+            meta: JSON kept on the durable event, hidden from the model.
+
+        Raises:
+            TypeError: A part is not what it should be, or not lossless JSON; nothing was sent.
+            HarnessError: ``AGENT_DISPOSED``.
+        """
+        return self.send(ResolvedInput(content, source or UserSource(), contexts, meta))
+
+    def queue(
+        self, content: Any, *, source: MessageSource | None = None, contexts: Sequence[HookContext] = (), meta: Any = MISSING
+    ) -> MessageId:
+        """Like :meth:`followup`, without waking an idle agent."""
+        return self.send(ResolvedInput(content, source or UserSource(), contexts, meta, wakeup=False))
+
+    def steer(
+        self, content: Any, *, source: MessageSource | None = None, contexts: Sequence[HookContext] = (), meta: Any = MISSING
+    ) -> MessageId:
+        """Send something into the running turn, at its next step; to an idle agent it is a prompt."""
+        return self.send(ResolvedInput(content, source or UserSource(), contexts, meta, "next-step"))
+
+    def inject(self, content: Any, *, source: MessageSource | None = None, meta: Any = MISSING) -> MessageId:
+        """Put a message into the conversation without running the model (spec/core.md 4.4)."""
+        return self.send(ResolvedInput(content, source or PluginSource(""), (), meta, "next-step", wakeup=False))
+
+    def send(self, given: ResolvedInput) -> MessageId:
+        """Send a fully specified input; no defaults are applied."""
+        if self.status == "disposed":
+            raise HarnessError(f"agent {self.id!r} is disposed", "AGENT_DISPOSED")
+        if given.target == "next-step" and not given.wakeup:
+            if given.contexts:
+                raise TypeError("an injection carries no contexts")
+            return self._inject(seal_input(given, steering=False))
+        item = seal_input(given, steering=given.target == "next-step" and self.status == "running")
+        self.inbox.put(item)
+        if item.message.wakeup:
+            self.driver.wake()
+        return item.message.id
+
+    def _inject(self, item: Item) -> MessageId:
+        message, session = item.message, self.session
+        context = HookContext(message.content, message.source, meta=item.meta)
+        if session.open_turn is None:
+            self._inject_idle(item)
+        elif self.batching:
+            self.late.append(context)
+        else:
+            record_context(session, context)
+        return message.id
+
+    def _inject_idle(self, item: Item) -> None:
+        message, session = item.message, self.session
+        turn = session.last_turn + 1
+        session.append(TurnStart(turn, InjectionTrigger(message.source)))
+        try:
+            session.append(UserMessage(message.content, message.source, meta=item.meta), surface_op=APPEND)
+        finally:
+            session.append(TurnEnd(turn, CompletedEnd()))
+        self._flushes += 1
+        self.harness.spawn(self._flush_later(turn))
+
+    async def _flush_later(self, turn: int) -> None:
+        try:
+            await self.flush(turn, 0)
+        finally:
+            self._flushes -= 1
+            if not self._flushes:
+                self._flushed.set()
+                self._flushed = anyio.Event()
+
+    # -- stopping --------------------------------------------------------------------------------------------------
+
+    def cancel(self, cause: CancelCause | None = None, *, keep_inbox: bool = False) -> None:
+        """Cancel the running turn and drop what is pending; nothing happens to an idle agent with an empty inbox.
+
+        Args:
+            cause: ``UserCause()`` by default, or ``ParentCause()``.
+            keep_inbox: Leave pending inputs where they are.
+        """
+        cause = cause if cause is not None else UserCause()
+        if not isinstance(cause, (UserCause, ParentCause)):
+            raise TypeError(f"cancel takes UserCause() or ParentCause(), not {cause!r}")
+        if self._owner is None and (keep_inbox or not self.inbox):
+            return
+        self.tell("agent_cancel_requested", self, cause)
+        if not keep_inbox:
+            pending = bool(self.inbox)
+            self.inbox.discard()
+            if self._owner is None and pending:
+                self.driver.cancelled_before_run = True
+                self.driver.wake()
+        if self._owner is not None:
+            self._owner.abort(cause)
+        for child in tuple(self.children):
+            child.cancel(ParentCause())
+
+    async def when_idle(self) -> None:
+        """Wait until no turn runs and nothing that wakes is pending."""
+        await self.driver.when_idle()
+
+    async def dispose(self) -> None:
+        """Stop for good: close the running turn as disposed, drop what is pending, and take everything back."""
+        if self._disposal is not None:
+            await self._disposal.wait()
+            return
+        self._disposal = anyio.Event()
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._dispose()
+            finally:
+                self._disposal.set()
+
+    async def _dispose(self) -> None:
+        for child in tuple(self.children):
+            await child.dispose()
+        before, self.status = self.status, "disposed"
+        self.inbox.discard()
+        self.driver.release()
+        if self._owner is not None:
+            self._owner.abort(DisposedCause())
+        if self.published and before != "disposed":
+            self.tell("agent_status", self, "disposed")
+        self.driver.wake()
+        if self.published:
+            await self.driver.done.wait()
+        while self._flushes:
+            await self._flushed.wait()
+        await self.harness.agents.remove(self)
+
+    # -- the loop's side -------------------------------------------------------------------------------------------
+
+    def new_owner(self) -> CancelSignal:
+        """Install a fresh cancellation owner for the next turn."""
+        self._owner = CancelSource()
+        return self._owner.signal
+
+    def owner_signal(self) -> CancelSignal:
+        """The running turn's signal."""
+        return self._owner.signal if self._owner is not None else NEVER
+
+    def drop_owner(self) -> None:
+        """From here on there is no turn to cancel."""
+        self._owner = None
+
+    def set_status(self, status: Status) -> None:
+        """Change the status; ``agent_status`` fires on actual transitions."""
+        self.set_status_before(status, _nothing)
+
+    def set_status_before(self, status: Status, first: Callable[[], None]) -> None:
+        """Change the status, call ``first``, then tell."""
+        if self.status in (status, "disposed"):
+            first()
+            return
+        self.status = status
+        first()
+        self.tell("agent_status", self, status)
+
+    def tell(self, hook: str, *args: Any) -> None:
+        """Dispatch an observe hook about this agent, contained."""
+        plan = self.harness.hooks.plan(hook, self)
+        if plan.active:
+            observe_now(plan, args, self.harness.spawn)
+
+    async def ask(self, hook: str, *args: Any) -> None:
+        """Dispatch a checkpoint hook about this agent; an exception stops what was about to happen."""
+        plan = self.harness.hooks.plan(hook, self)
+        if plan.active:
+            await plan.run(plan, args)
+
+    async def decide(self, hook: str, default: Any, *args: Any) -> Any:
+        """Dispatch a decide hook about this agent; ``default`` stands when everybody abstains."""
+        plan = self.harness.hooks.plan(hook, self)
+        return await plan.run(plan, args, default) if plan.active else default
+
+    async def flush(self, turn: int, step: int) -> None:
+        """Flush the session; a failure is told and goes nowhere, the turn stays committed."""
+        try:
+            await self.harness.sessions.flush(self.session)
+        except Exception as exc:  # noqa: BLE001 - reported as agent_error; the next turn must run
+            log.warning("agent %r: flushing the session failed: %s", self.id, described(exc))
+            self.tell("agent_error", self, turn, step, exc)
+
+    def prompt_variables(self) -> dict[str, str]:
+        """What ``{{name}}`` in the system prompt stands for."""
+        seed = self.config_seed()
+        variables = {"provider": seed.provider, "model": seed.model, "cwd": self.session.header.cwd or ""}
+        return {name: value for name, value in variables.items() if value}
+
+    def config_seed(self) -> LlmCallConfig:
+        """The configuration the next request starts from: the last logged one, or this agent's own at first."""
+        header = self.session.request_header
+        if self.requested and header is not None:
+            return header.config
+        provider, model = self.options.provider or "", self.options.model or ""
+        if header is not None and (header.config.provider, header.config.model) == (provider, model):
+            return LlmCallConfig(provider, model, header.config.reasoning_effort)
+        return LlmCallConfig(provider, model)
+
+    async def session_prefix(self, signal: CancelSignal) -> tuple[Message, ...]:
+        """Messages in front of the conversation, composed once for this instance; never part of its history."""
+        if self._prefix is not None:
+            return self._prefix
+        plan = self.harness.hooks.plan("agent_session_prefix", self)
+        answers = await plan.run(plan, (self, signal)) if plan.active else []
+        prefix = tuple(message for answer in answers for message in _messages(answer))
+        if not signal.aborted:
+            self._prefix = prefix
+        return prefix
+
+    # -- more ------------------------------------------------------------------------------------------------------
+
+    async def compact(self) -> bool:
+        """Replace the conversation by a summary the model writes; return whether anything was replaced."""
+        from dshhooks.agent.compaction import compact
+
+        return await compact(self)
+
+    async def spawn(self, agent_type: str, prompt: Any) -> SubagentResult:
+        """Run a prompt in a new agent with a session of its own, under the same policies, and return its answer."""
+        from dshhooks.agent.spawn import spawn
+
+        return await spawn(self, agent_type, prompt)
+
+
+def _messages(answer: Any) -> Sequence[Message]:
+    messages = [answer] if isinstance(answer, Message) else list(answer)
+    for message in messages:
+        if not isinstance(message, Message):
+            raise TypeError(f"agent_session_prefix must return messages, not {type(message).__name__}")
+    return messages
+
+
+def _ignore(_chunk: Any) -> None:
+    return None
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,110 @@
+"""The live agents: created, published, found by id, removed (spec/core.md 4.5)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+from dshhooks.agent.approvals import SessionApprovals
+from dshhooks.agent.handle import Agent, AgentContext, AgentOptions
+from dshhooks.session.log import Session
+from hookspecs.errors import HarnessError
+
+if TYPE_CHECKING:
+    from dshhooks.harness import Harness
+
+__all__ = ["AgentRegistry"]
+
+log = logging.getLogger("dshhooks.agent")
+
+Setup = Callable[[AgentContext], "Awaitable[None] | None"]
+
+
+class AgentRegistry:
+    """The agents of one harness."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._agents: dict[str, Agent] = {}
+        harness.tools.approvals.journal_of = self._journal
+
+    def _journal(self, agent: Any) -> SessionApprovals | None:
+        return SessionApprovals(agent.session) if isinstance(agent, Agent) else None
+
+    def get(self, agent_id: str) -> Agent | None:
+        """Return the live agent of that id, or ``None``."""
+        return self._agents.get(agent_id)
+
+    def list(self) -> list[Agent]:
+        """Return the live agents, oldest first."""
+        return list(self._agents.values())
+
+    def roots(self) -> list[Agent]:
+        """Return the live agents no other agent spawned."""
+        return [agent for agent in self._agents.values() if agent.parent is None]
+
+    def is_owned_by(self, agent: Agent, owner: Agent) -> bool:
+        """Say whether ``owner`` spawned ``agent``, directly or not."""
+        above = agent.parent
+        while above is not None and above is not owner:
+            above = above.parent
+        return above is owner
+
+    async def publish(
+        self, session: Session, options: AgentOptions, source: str, *, setup: Setup | None = None, owner: Agent | None = None
+    ) -> Agent:
+        """Make an agent for a private session, set it up, publish both, and start its driver.
+
+        Raises:
+            HarnessError: ``SESSION_ALREADY_EXISTS``.
+            Exception: What ``setup``, ``session_created`` or ``agent_created`` raised; nothing stays published.
+        """
+        agent = Agent(self._harness, session, options, owner=owner)
+        try:
+            if setup is not None:
+                waiting = setup(agent.ctx)
+                if isawaitable(waiting):
+                    await waiting
+            await self._enter(agent)
+        except BaseException:
+            agent.status = "disposed"
+            agent.ctx.unwind()
+            raise
+        agent.published = True
+        agent.tell("agent_session_start", agent, source)
+        self._harness.spawn(agent.driver.run())
+        return agent
+
+    async def _enter(self, agent: Agent) -> None:
+        if agent.id in self._agents:
+            raise HarnessError(f"there already is an agent {agent.id!r}", "SESSION_ALREADY_EXISTS")
+        await self._harness.sessions.enter(agent.session)
+        self._agents[agent.id] = agent
+        try:
+            await agent.ask("agent_created", agent)
+        except BaseException:
+            del self._agents[agent.id]
+            agent.tell("agent_disposed", agent)
+            await self._harness.sessions.dispose(agent.session)
+            raise
+        if agent.parent is not None:
+            agent.parent.children.append(agent)
+
+    async def remove(self, agent: Agent) -> None:
+        """Take an agent whose driver is done out: announce, unregister, dispose its session, take back what it had."""
+        if self._agents.get(agent.id) is agent:
+            agent.tell("agent_disposed", agent)
+            del self._agents[agent.id]
+            await self._harness.sessions.dispose(agent.session)
+        if agent.parent is not None and agent in agent.parent.children:
+            agent.parent.children.remove(agent)
+        agent.ctx.unwind()
+
+    async def aclose(self) -> None:
+        """Dispose every agent."""
+        for agent in self.roots():
+            await agent.dispose()
+        for agent in self.list():
+            await agent.dispose()

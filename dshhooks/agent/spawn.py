@@ -1,0 +1,73 @@
+"""A subagent: a child session under the same policies; the parent's cancel reaches it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from dshhooks.agent.causes import ParentCause
+from dshhooks.session.events import CompletedEnd, MaxTokensEnd, TurnEndReason
+from hookspecs.values import content_text
+
+if TYPE_CHECKING:
+    from dshhooks.agent.handle import Agent
+
+__all__ = ["SubagentResult", "spawn"]
+
+
+@frozen
+class SubagentResult:
+    """What came of a subagent.
+
+    Args:
+        session_id: Its session, which stays in the store.
+        text: The text of its last answer; empty when there was none.
+        reason: How its turn ended.
+        ok: Whether it ended by itself.
+    """
+
+    session_id: str
+    text: str
+    reason: TurnEndReason
+    ok: bool
+
+
+async def spawn(parent: Agent, agent_type: str, prompt: Any) -> SubagentResult:
+    """Run ``prompt`` in a child agent to the end of its work, then dispose it.
+
+    Args:
+        parent: Who asks; its options are the child's.
+        agent_type: What kind of helper it is, for observers.
+        prompt: A ``str`` or blocks.
+    """
+    harness, header = parent.harness, parent.session.header
+    session = harness.sessions.create(
+        cwd=header.cwd, parent_session=parent.id, delegation_depth=header.delegation_depth + 1
+    )
+    child = await harness.agents.publish(session, parent.options, "startup", owner=parent)
+    parent.tell("subagent_start", parent, child, agent_type)
+    untie = parent.owner_signal().add_listener(lambda: child.cancel(ParentCause()))
+    try:
+        child.followup(prompt)
+        await child.when_idle()
+        return _result(child)
+    finally:
+        untie()
+        # Also when the caller is cancelled: nobody else would ever stop the child.
+        await child.dispose()
+        parent.tell("subagent_end", parent, child, agent_type)
+
+
+def _result(child: Agent) -> SubagentResult:
+    reason: Any = CompletedEnd()
+    text = ""
+    for event in reversed(child.session.events):
+        if event.type == "turn/end":
+            reason = event.data.reason
+            break
+    for message in reversed(child.session.messages()):
+        if message.role == "assistant":
+            text = content_text([block for block in message.content if block.kind == "text"])
+            break
+    return SubagentResult(child.id, text, reason, isinstance(reason, (CompletedEnd, MaxTokensEnd)))

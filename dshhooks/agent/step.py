@@ -1,0 +1,263 @@
+"""One step: a request to the model, its answer, its tool calls (spec/core.md 4.8)."""
+
+from __future__ import annotations
+
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import define, frozen
+
+from dshhooks.agent.batch import Batch
+from dshhooks.agent.record import record_context, record_steering
+from dshhooks.llm.assembler import BlockAssembler
+from dshhooks.llm.service import ModelStream, PreparedCall, failure_from
+from dshhooks.session.event import APPEND
+from dshhooks.session.events import (
+    AssistantChunk,
+    AssistantMessage,
+    HeaderSnapshot,
+    RequestHeader,
+    StepEnd,
+    StepStart,
+)
+from dshhooks.tools.scope import tied_scope
+from hookspecs.errors import HarnessError, LlmError
+from hookspecs.json import MISSING
+from hookspecs.model import AbortedFinish, ErrorFinish, GenerateOptions, LlmCallConfig, LlmFailure, MaxTokensFinish
+from hookspecs.signal import CancelSignal
+from hookspecs.values import AssistantProvenance, Content, Message, ToolCallBlock
+
+if TYPE_CHECKING:
+    from dshhooks.agent.handle import Agent
+
+__all__ = ["Interrupted", "RequestFailed", "Step", "StepOutcome"]
+
+
+class Interrupted(Exception):
+    """The turn's signal aborted; not an error of anybody."""
+
+
+@define
+class RequestFailed(Exception):
+    """The model request itself failed: offered to recovery."""
+
+    error: BaseException
+    failure: LlmFailure
+
+
+@frozen
+class StepOutcome:
+    """What a step that came through means for the turn."""
+
+    had_tool_calls: bool
+    steered: bool
+    max_tokens: bool
+    concludes: bool
+
+
+class Step:
+    """Runs one step.
+
+    Args:
+        agent: The agent.
+        turn: The turn's number.
+        number: The step's number, from 1.
+        signal: The turn's signal.
+    """
+
+    def __init__(self, agent: Agent, turn: int, number: int, signal: CancelSignal) -> None:
+        self.agent, self.turn, self.number, self.signal = agent, turn, number, signal
+        self.session = agent.session
+        self.max_tokens = False
+
+    async def run(self) -> StepOutcome:
+        """Run the step from its steering to its end.
+
+        Raises:
+            RequestFailed: The model request failed; the step is still open.
+            Interrupted: The turn was cancelled; the step is still open.
+            Exception: Anything else that fails the turn; the step may be open.
+        """
+        self.drain_steering()
+        variables = self.agent.prompt_variables()
+        system, tools = await self.agent.harness.prompts.assemble(self.agent, self.signal, variables)
+        self._check()
+        prefix = await self.agent.session_prefix(self.signal)
+        self._check()
+        await self.agent.ask("agent_pre_step", self.agent, self.turn, self.number, self.signal)
+        self._check()
+        messages = self.session.messages().with_prefix(prefix)
+        self.session.append(StepStart(self.turn, self.number))
+        prepared, options = await self._request(system, tools, prefix, messages)
+        message, assembled = await self._answer(prepared, options)
+        calls = [block for block in message.content if isinstance(block, ToolCallBlock)]
+        batch = Batch(self.agent, self.turn, self.number, self.signal)
+        await self._run_batch(batch, calls)
+        # A cancelled batch still gets its post-step, with the aborted signal; then the turn is closed.
+        steered = False if self.signal.aborted or batch.concludes else self.drain_steering()
+        await self.agent.ask("agent_post_step", self.agent, self.turn, self.number, self.signal)
+        self._check()
+        self.session.append(StepEnd(self.turn, self.number))
+        del assembled
+        return StepOutcome(bool(calls), steered, self.max_tokens, batch.concludes)
+
+    def _check(self) -> None:
+        if self.signal.aborted:
+            raise Interrupted
+
+    def drain_steering(self) -> bool:
+        """Take pending steering into the log; return whether there was any."""
+        drained = False
+        while (item := self.agent.inbox.take_steering()) is not None:
+            message = item.message
+            record_steering(self.session, self.turn, message.content, message.source, message.contexts, item.meta)
+            drained = True
+        return drained
+
+    # -- the request -----------------------------------------------------------------------------------------------
+
+    async def _request(
+        self, system: str | None, tools: Any, prefix: tuple[Message, ...], messages: Any
+    ) -> tuple[PreparedCall, GenerateOptions]:
+        config = await self._config()
+        self._check()
+        prepared = self.agent.harness.llm.prepare(config)
+        config = prepared.config
+        self._log_header(
+            HeaderSnapshot(
+                config,
+                system if system is not None else MISSING,
+                tools if tools else MISSING,
+                prefix if prefix else MISSING,
+            )
+        )
+        options = GenerateOptions(
+            config.provider,
+            config.model,
+            messages,
+            system,
+            tools,
+            config.reasoning_effort,
+            config.temperature,
+            config.max_tokens,
+            config.stop,
+            self.signal,
+            self.session.id,
+        )
+        return prepared, options
+
+    async def _config(self) -> LlmCallConfig:
+        seed = self.agent.config_seed()
+        config: LlmCallConfig = await self.agent.decide(
+            "agent_request", seed, self.agent, self.turn, self.number, seed, self.signal
+        )
+        if not config.provider or not config.model:
+            raise HarnessError(
+                "no provider or model to ask: set [agent] provider and model, or pass them to create_agent", "NO_MODEL"
+            )
+        return config
+
+    def _log_header(self, header: HeaderSnapshot) -> None:
+        before = self.session.request_header
+        first = not self.agent.requested
+        self.agent.requested = True
+        if before is None:
+            reason = "initial"
+        elif first:
+            reason = "resume"
+        elif header == before:
+            return
+        else:
+            reason = "change"
+        self.session.append(RequestHeader(header, reason))
+
+    # -- the answer ------------------------------------------------------------------------------------------------
+
+    async def _answer(self, prepared: PreparedCall, options: GenerateOptions) -> tuple[Message, BlockAssembler]:
+        assembler, seqs = await self._stream(prepared, options)
+        self.max_tokens = isinstance(assembler.finish, MaxTokensFinish)
+        provenance = AssistantProvenance(options.provider, options.model, assembler.replay_state)
+        assembled = self._without_calls(assembler.blocks())
+        before = Message("assistant", assembled, provenance)
+        try:
+            message = await self.agent.decide(
+                "agent_step_result", before, self.agent, self.turn, self.number, before, self.signal
+            )
+            self._check()
+        except BaseException:
+            # The call was paid for: its usage stays in the log, under a message nobody will read.
+            self._log_answer((), attrs.evolve(provenance, replay_state=MISSING), assembler, seqs)
+            raise
+        content = self._without_calls(message.content)
+        if content != assembler.blocks():
+            provenance = attrs.evolve(provenance, replay_state=MISSING)
+        self._log_answer(content, provenance, assembler, seqs)
+        return attrs.evolve(message, content=content), assembler
+
+    def _without_calls(self, content: Content) -> Content:
+        if not self.max_tokens:
+            return content
+        return tuple(block for block in content if not isinstance(block, ToolCallBlock))
+
+    def _log_answer(
+        self, content: Content, provenance: AssistantProvenance, assembler: BlockAssembler, seqs: list[int]
+    ) -> None:
+        usage: Any = assembler.usage if assembler.usage is not None else MISSING
+        self.session.append(
+            AssistantMessage(self.turn, self.number, content, provenance, usage),
+            surface_op=APPEND,
+            source_event_seqs=seqs,
+        )
+
+    async def _stream(self, prepared: PreparedCall, options: GenerateOptions) -> tuple[BlockAssembler, list[int]]:
+        assembler, seqs = BlockAssembler(), []
+        stream: ModelStream | None = None
+        try:
+            with tied_scope(self.signal):
+                stream = await self.agent.harness.llm.open(options, prepared=prepared, agent=self.agent)
+                try:
+                    async for chunk in stream:
+                        self._check()
+                        seqs.append(self.session.append(AssistantChunk(self.turn, self.number, chunk)).seq)
+                        assembler.push(chunk)
+                        self.agent.on_chunk(chunk)
+                finally:
+                    await stream.aclose()
+        except Exception as exc:
+            self._check()
+            if stream is not None and stream.is_adapter_failure(exc):
+                raise RequestFailed(exc, failure_from(exc)) from exc
+            raise
+        self._check()
+        if isinstance(assembler.finish, (ErrorFinish, AbortedFinish)):
+            failure = assembler.finish.failure
+            error = LlmError(
+                failure.message,
+                failure.code,
+                status=failure.status,
+                retry_after=failure.retry_after,
+                request_id=failure.request_id,
+            )
+            raise RequestFailed(error, failure)
+        return assembler, seqs
+
+    # -- the tool calls --------------------------------------------------------------------------------------------
+
+    async def _run_batch(self, batch: Batch, calls: list[ToolCallBlock]) -> None:
+        if not calls:
+            return
+        self.agent.batching = True
+        try:
+            await batch.run(calls)
+        finally:
+            self.agent.batching = False
+            self._settle_late()
+
+    def _settle_late(self) -> None:
+        """Append what came beside the batch: behind every result, before steering, in the order it was accepted."""
+        late, self.agent.late = self.agent.late, []
+        for context in late:
+            record_context(self.session, context)
+
+

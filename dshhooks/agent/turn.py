@@ -1,0 +1,227 @@
+"""One turn: the prompt's policy, its steps, and one balanced end whatever happens (spec/core.md 4.7, 4.10, 4.11)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from dshhooks.agent.causes import DisposedCause, interrupt_reason_of
+from dshhooks.agent.inbox import Item, ResolvedInput, seal_input
+from dshhooks.agent.record import record_prompt
+from dshhooks.agent.step import Interrupted, RequestFailed, Step, StepOutcome
+from dshhooks.engine.faults import is_fault, origin
+from dshhooks.engine.observe import described
+from dshhooks.session.events import (
+    AbortedEnd,
+    CompletedEnd,
+    DisposedEnd,
+    ErrorEnd,
+    MaxTokensEnd,
+    MessageTrigger,
+    PromptBlocked,
+    RejectedEnd,
+    StepEnd,
+    TurnEnd,
+    TurnEndReason,
+    TurnStart,
+)
+from dshhooks.tools.outcome import seal_content, seal_contexts
+from hookspecs.decisions import AllowPrompt, BlockPrompt, ContinueTurn, FailRequest, RetryRequest, StopTurn
+from hookspecs.errors import HarnessError, error_chain
+from hookspecs.json import MISSING
+from hookspecs.model import LlmFailure
+from hookspecs.signal import CancelSignal
+
+if TYPE_CHECKING:
+    from dshhooks.agent.handle import Agent
+
+__all__ = ["Turn"]
+
+log = logging.getLogger("dshhooks.agent")
+
+
+class Turn:
+    """Runs one inbox item to the end of its turn.
+
+    Args:
+        agent: The agent.
+        number: The turn's number.
+        item: Its prompt.
+        signal: Cancels it.
+    """
+
+    def __init__(self, agent: Agent, number: int, item: Item, signal: CancelSignal) -> None:
+        self.agent, self.number, self.item, self.signal = agent, number, item, signal
+        self.session = agent.session
+        self.step = 0
+        self.max_tokens = False
+        self.stopped = False  # by agent_turn_stop: pending steering is dropped
+        self.opened = False
+        self._priors: tuple[LlmFailure, ...] = ()
+
+    async def run(self) -> None:
+        """Open the turn, run it, close it. Raises nothing but cancellation of the driver's own task."""
+        recorded = self.agent.harness.config.agent.prompt_admission == "recorded"
+        reason: TurnEndReason | None
+        error: BaseException | None = None
+        try:
+            if recorded and not self._open():
+                return
+            reason = await self._body(recorded)
+        except Interrupted:
+            reason = self._interrupted()
+        except BaseException as exc:
+            if not is_fault(exc):
+                self._close(DisposedEnd())
+                raise
+            reason, error = self._failed(exc)
+        if reason is not None:
+            self._close(reason)
+        if error is not None:
+            self.agent.tell("agent_error", self.agent, self.number, self.step, error)
+        if self.opened:
+            await self.agent.flush(self.number, self.step)
+
+    def _open(self) -> bool:
+        try:
+            self.session.append(TurnStart(self.number, MessageTrigger(self.item.message.source)))
+        except Exception as exc:  # noqa: BLE001 - a turn whose start was refused never existed
+            self.agent.tell("agent_error", self.agent, self.number, 0, exc)
+            return False
+        self.opened = True
+        return True
+
+    def _close(self, reason: TurnEndReason) -> None:
+        """Close what is open. The cancellation owner goes first: a closed turn cannot be cancelled."""
+        self.agent.drop_owner()
+        if not self.opened:
+            return
+        try:
+            if self.session.open_step is not None:
+                self.session.append(StepEnd(self.number, self.session.open_step))
+            self.session.append(TurnEnd(self.number, reason))
+        except Exception as exc:  # noqa: BLE001 - a validator that refuses the end; the driver must live on
+            log.error("agent %r: turn %d could not be closed: %s", self.agent.id, self.number, described(exc))
+
+    # -- how it ends -----------------------------------------------------------------------------------------------
+
+    def _interrupted(self) -> TurnEndReason:
+        return DisposedEnd() if isinstance(interrupt_reason_of(self.signal), DisposedCause) else AbortedEnd()
+
+    def _failed(self, exc: BaseException) -> tuple[TurnEndReason, BaseException | None]:
+        if self.signal.aborted:
+            return self._interrupted(), None
+        if isinstance(exc, RequestFailed):
+            failure = exc.failure
+            original = exc.error
+            return ErrorEnd(self.step, failure=_with_message(failure, error_chain(original))), original
+        return _error_end(exc, self.step), exc
+
+    def _natural(self) -> TurnEndReason:
+        return MaxTokensEnd() if self.max_tokens else CompletedEnd()
+
+    # -- the prompt ------------------------------------------------------------------------------------------------
+
+    async def _body(self, recorded: bool) -> TurnEndReason | None:
+        message = self.item.message
+        default = AllowPrompt(contexts=message.contexts)
+        decision = await self.agent.decide(
+            "agent_prompt_submit", default, self.agent, message.content, message.source, self.signal
+        )
+        if self.signal.aborted:
+            raise Interrupted
+        if isinstance(decision, BlockPrompt):
+            if not recorded:
+                return None
+            self.session.append(PromptBlocked(message.content, message.source, decision.reason))
+            return RejectedEnd(decision.reason)
+        if not recorded and not self._open():
+            return None
+        content = message.content if decision.content is MISSING else seal_content(decision.content)
+        record_prompt(self.session, content, message.source, seal_contexts(decision.contexts), self.item.meta)
+        return await self._steps()
+
+    # -- the steps -------------------------------------------------------------------------------------------------
+
+    async def _steps(self) -> TurnEndReason:
+        while True:
+            self.step += 1
+            try:
+                outcome = await Step(self.agent, self.number, self.step, self.signal).run()
+            except RequestFailed as failed:
+                if await self._recovers(failed):
+                    continue
+                raise
+            self._priors = ()
+            self.max_tokens = self.max_tokens or outcome.max_tokens
+            if not await self._goes_on(outcome):
+                return self._natural()
+
+    async def _recovers(self, failed: RequestFailed) -> bool:
+        """Close the failed step and ask whether to try again."""
+        self.session.append(StepEnd(self.number, self.step))
+        if self.signal.aborted:
+            raise Interrupted
+        try:
+            decision = await self.agent.decide(
+                "agent_request_error", FailRequest(), self.agent, self.number, self.step, failed.error, failed.failure,
+                self._priors, self.signal,
+            )  # fmt: skip
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            log.warning("agent %r: request recovery failed and counts as no: %s", self.agent.id, described(exc))
+            decision = FailRequest()
+        if self.signal.aborted:
+            raise Interrupted
+        if not isinstance(decision, RetryRequest):
+            return False
+        self._priors = (*self._priors, failed.failure)
+        return True
+
+    async def _goes_on(self, outcome: StepOutcome) -> bool:
+        """Ask whether another step follows: continuation, turn-stopping, turn-stop (decisions.md 2.2)."""
+        agent = self.agent
+        if outcome.concludes:
+            return False
+        default = ContinueTurn() if outcome.had_tool_calls or outcome.steered else StopTurn()
+        decision = await agent.decide(
+            "agent_turn_continuation", default, agent, self.number, default, self.signal
+        )
+        self._check()
+        if isinstance(decision, ContinueTurn) and decision.reason is not None:
+            reason = ResolvedInput(decision.reason.content, decision.reason.source, target="next-step")
+            agent.inbox.put(seal_input(reason, steering=True))
+        goes_on = isinstance(decision, ContinueTurn) or agent.inbox.steering
+        if not goes_on:
+            await agent.ask("agent_turn_stopping", agent, self.number, self.signal)
+            self._check()
+            goes_on = agent.inbox.steering
+        if await agent.decide("agent_turn_stop", None, agent, self.number, self.signal) is not None:
+            self._check()
+            self.stopped = True
+            return False
+        self._check()
+        return goes_on
+
+    def _check(self) -> None:
+        if self.signal.aborted:
+            raise Interrupted
+
+
+def _error_end(exc: BaseException, step: int) -> ErrorEnd:
+    if isinstance(exc, HarnessError):
+        return ErrorEnd(step, error_chain(exc), exc.code)
+    note = origin(exc)
+    if note is not None:
+        message = f"plugin {note.plugin!r} failed in hook {note.hook!r}: {described(exc)}"
+        return ErrorEnd(step, message, "PLUGIN_FAILED")
+    return ErrorEnd(step, error_chain(exc), MISSING if isinstance(exc, Exception) else "UNKNOWN")
+
+
+def _with_message(failure: LlmFailure, message: str) -> LlmFailure:
+    import attrs
+
+    return attrs.evolve(failure, message=message or failure.message)
+
+
