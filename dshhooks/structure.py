@@ -60,8 +60,15 @@ def _described(problem: BaseException, _type: Any) -> str:
     elif isinstance(problem, KeyError):
         text = "is required"
     else:
-        text = error_message(problem) or type(problem).__name__
+        text = _message(problem) or type(problem).__name__
     return text + _END.removesuffix(" @ ")
+
+
+def _message(problem: BaseException) -> str:
+    # attrs' own validators raise with the attribute and the value as further arguments: only the first is prose.
+    if type(problem) in (ValueError, TypeError) and problem.args and isinstance(problem.args[0], str):
+        return problem.args[0]
+    return error_message(problem)
 
 
 def _unknown(key: str, names: list[str]) -> str:
@@ -83,7 +90,7 @@ def _path_first(text: str) -> Iterator[str]:
 @functools.cache
 def _converter() -> Any:
     import cattrs
-    from cattrs.cols import is_mapping, is_sequence, is_set
+    from cattrs.cols import is_any_set, is_mapping, is_sequence
 
     converter = cattrs.Converter(forbid_extra_keys=True)
     for kind, accepted, named in (
@@ -95,7 +102,7 @@ def _converter() -> Any:
         converter.register_structure_hook(kind, functools.partial(_exactly, kind=kind, accepted=accepted, named=named))
     converter.register_structure_hook_func(_is_literal, _one_of)
     converter.register_structure_hook_factory(
-        lambda kind: is_sequence(kind) or is_set(kind), functools.partial(_list_hook, converter)
+        lambda kind: is_sequence(kind) or is_any_set(kind), functools.partial(_list_hook, converter)
     )
     converter.register_structure_hook_factory(is_mapping, functools.partial(_mapping_hook, converter))
     converter.register_structure_hook_factory(attrs.has, functools.partial(_table_hook, converter))
@@ -156,7 +163,9 @@ def _table_hook(converter: Any, kind: Any) -> Hook:
         for attribute in attrs.fields(attrs.resolve_types(kind))
         if attribute.init
     }
-    return _table(make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, **overrides))
+    return _table(
+        make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_use_alias=True, **overrides)
+    )
 
 
 def _table(inner: Hook) -> Hook:

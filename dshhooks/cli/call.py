@@ -52,14 +52,18 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
 
 
 async def run_call(switches: Switches, tool: str, arguments: Any, approver: Approver) -> tuple[ToolResult, Trace]:
-    """Open a host, run one call in it, and return the result with its trace."""
-    from dshhooks.harness import Harness
+    """Compose a host, run one call in it, and return the result with its trace. Models and agents are not needed."""
+    from dshhooks.harness import build
     from hookspecs.execution import ToolCall
 
-    async with Harness.open(switches.load()) as harness:
+    harness = build(switches.load())
+    try:
+        harness.plugins.raise_problems()
         with harness.hooks.trace() as trace:
             result = await harness.tools.execute(ToolCall("call-1", tool, arguments, approver=approver))
         _hint_unknown(harness, tool, result)
+    finally:
+        harness.hooks.close()
     return result, trace
 
 

@@ -19,7 +19,10 @@ _VERBS = {
     "call": "dshhooks.cli.call",
     "demo": "dshhooks.cli.demo",
     "hooks": "dshhooks.cli.hooks",
+    "mock-llm": "dshhooks.cli.mock_llm",
     "plugins": "dshhooks.cli.plugins",
+    "run": "dshhooks.cli.run",
+    "sessions": "dshhooks.cli.sessions",
     "version": "dshhooks.cli.version",
 }
 
@@ -32,7 +35,7 @@ class _Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         home = _VERBS.get(name)
-        return getattr(importlib.import_module(home), name) if home is not None else None
+        return getattr(importlib.import_module(home), name.replace("-", "_")) if home is not None else None
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})

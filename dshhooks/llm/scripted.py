@@ -74,10 +74,11 @@ class ScriptedAdapter:
             step = step(options)
         if isinstance(step, Fail):
             raise LlmError(step.message, step.code, retry_after=step.retry_after)
-        for chunk in self._chunks(step):
+        for chunk in self.chunks(step):
             yield chunk
 
-    def _chunks(self, step: Any) -> list[StreamChunk]:
+    def chunks(self, step: Any) -> list[StreamChunk]:
+        """Return the chunks that say a step."""
         chunks: list[StreamChunk] = []
         text = step.text
         if text:

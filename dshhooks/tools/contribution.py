@@ -27,11 +27,11 @@ class PluginRegistry:
 
     def register(self, definition: Any, *, agent: object = None) -> Registration:
         """Like :meth:`ToolRegistry.register`."""
-        return self._kept(self._registry.register(definition, agent=agent or self._agent))
+        return self._kept(self._registry.register(definition, agent=self._agent if agent is None else agent))
 
     def guard(self, fn: Any, *, agent: object = None) -> Registration:
         """Like :meth:`ToolRegistry.guard`."""
-        return self._kept(self._registry.guard(fn, agent=agent or self._agent))
+        return self._kept(self._registry.guard(fn, agent=self._agent if agent is None else agent))
 
     def restrict(self, agent: object, **lists: Any) -> Registration:
         """Like :meth:`ToolRegistry.restrict`."""

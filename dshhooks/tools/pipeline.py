@@ -207,8 +207,10 @@ class Pipeline:
 
     def _finalized(self, run: ToolRun, result: ToolResult) -> ToolResult:
         try:
-            with phase("finalize_content", run.execution.name):
+            with phase("finalize_content", run.execution.name) as record:
                 content = run.finalizer(run.execution, result)
+                if record is not None:
+                    record.outcome = "kept" if content is None else "replaced"
             if content is None:
                 return result
             content = authored_content(content)

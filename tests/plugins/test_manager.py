@@ -84,7 +84,9 @@ def test_a_disabled_plugin_is_not_imported(site):
     assert hooks.plugins == ()
 
 
-@pytest.mark.parametrize("settings", [{"none": True}, {"off": ["off"]}, {"only": []}, {"enable": []}, {"autoload": False}])
+@pytest.mark.parametrize(
+    "settings", [{"none": True}, {"off": ["off"]}, {"only": []}, {"enable": []}, {"autoload": False}]
+)
 def test_no_way_of_switching_off_imports(site, settings):
     """Every switch works before the import."""
     module = site.install("off", "raise AssertionError('imported')")
@@ -106,9 +108,15 @@ BROKEN = {
     "does not parse": ("def (", "SyntaxError"),
     "lacks its module's import": ("import no_such_module_anywhere", "ModuleNotFoundError"),
     "lacks the attribute": ("x = 1", "has no attribute 'Plugin'"),
-    "raises when called": ("class Plugin:\n    def __init__(self): raise OSError('disk')", "calling Plugin failed: OSError: disk"),
+    "raises when called": (
+        "class Plugin:\n    def __init__(self): raise OSError('disk')",
+        "calling Plugin failed: OSError: disk",
+    ),
     "exits when called": ("class Plugin:\n    def __init__(self): raise SystemExit('bye')", "SystemExit: bye"),
-    "takes arguments nobody has": ("class Plugin:\n    def __init__(self, a, b): ...", "calling Plugin failed: TypeError"),
+    "takes arguments nobody has": (
+        "class Plugin:\n    def __init__(self, a, b): ...",
+        "calling Plugin failed: TypeError",
+    ),
     "has unresolvable annotations": (
         "from __future__ import annotations\nclass Plugin:\n    def __init__(self, options: Nowhere): ...",
         "annotations of Plugin.__init__",
@@ -181,7 +189,9 @@ def test_a_keyboard_interrupt_while_importing_is_not_a_plugins_failure(site):
 
 def test_one_object_under_two_names_is_loaded_once(site):
     """Two entry points for one module: the second one says so."""
-    module = site.install("first", "from dshhooks import hookimpl\n@hookimpl\ndef tools_change(): pass\n", value="{module}")
+    module = site.install(
+        "first", "from dshhooks import hookimpl\n@hookimpl\ndef tools_change(): pass\n", value="{module}"
+    )
     site.distribution("dist-again", "1", f"[dshhooks]\nsecond = {module}\n")
     site.names.add("second")
     plugins, _ = site.load()
@@ -454,7 +464,10 @@ def test_a_required_plugin_that_is_missing(site):
     assert "did you mean 'guard'?" in problem(plugins)
 
 
-@pytest.mark.parametrize("settings", [{"disable": ["guard"]}, {"enable": []}, {"autoload": False}, {"none": True}, {"off": ["guard"]}, {"only": []}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"disable": ["guard"]}, {"enable": []}, {"autoload": False}, {"none": True}, {"off": ["guard"]}, {"only": []}],
+)
 def test_a_required_plugin_cannot_be_disabled(site, settings):
     """By no switch; the start fails and says which (decisions.md 7.15)."""
     site.install("guard")
@@ -572,7 +585,9 @@ async def test_a_shadowed_plugin_answers_and_is_not_obeyed(site, anyio_backend):
     with hooks.trace() as trace:
         result = await registry.execute(ToolCall("c1", "echo", {}))
     assert not result.is_error
-    assert [(r.plugin, r.kind, r.outcome) for r in trace.records if r.plugin == "strict"] == [("strict", "shadow", "deny")]
+    assert [(r.plugin, r.kind, r.outcome) for r in trace.records if r.plugin == "strict"] == [
+        ("strict", "shadow", "deny")
+    ]
 
 
 def test_a_passed_object_can_be_shadowed(site):

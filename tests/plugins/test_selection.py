@@ -160,7 +160,16 @@ def test_a_requirement_means_what_pip_makes_of_it(text, version, met):
 
 @pytest.mark.parametrize(
     "text",
-    ["", ">=1", "p>=", "p>=1 <2", "two words", "p[extra]>=1", "p>=1; python_version<'3'", "p @ https://example.org/p.whl"],
+    [
+        "",
+        ">=1",
+        "p>=",
+        "p>=1 <2",
+        "two words",
+        "p[extra]>=1",
+        "p>=1; python_version<'3'",
+        "p @ https://example.org/p.whl",
+    ],
 )
 def test_what_is_no_requirement_of_a_plugin_is_refused(text):
     """Extras, markers and URLs would be ignored, which for a requirement means silently weaker."""
@@ -172,7 +181,12 @@ LISTS = st.lists(st.sampled_from([*NAMES, "stranger"]), max_size=4)
 
 
 @given(
-    enable=st.none() | LISTS, disable=LISTS, only=st.none() | LISTS, off=LISTS, autoload=st.booleans(), none=st.booleans()
+    enable=st.none() | LISTS,
+    disable=LISTS,
+    only=st.none() | LISTS,
+    off=LISTS,
+    autoload=st.booleans(),
+    none=st.booleans(),
 )
 def test_everybody_is_chosen_or_has_a_reason(enable, disable, only, off, autoload, none):
     """Chosen and disabled part the installed plugins; nobody disabled is chosen, and the order is the list's."""

@@ -538,7 +538,7 @@ values_by_type[type(None)] = st.none()
 
 @given(annotations.flatmap(lambda a: st.tuples(st.just(a), values(a))))
 def test_every_valid_value_is_taken_and_given_back(case: tuple[Any, Any]) -> None:
-    """Any nesting of supported types: the schema is in the subset and accepts the values; what is taken is given back."""
+    """Any nesting of supported types: a schema of the subset accepts the values; what is taken is given back."""
     annotation, json = case
     assert is_json(given_back(annotation, taken(annotation, json)))
 

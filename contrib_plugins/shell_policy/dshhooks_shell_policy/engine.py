@@ -217,7 +217,7 @@ class Engine:
             content.extend(state.files.get(place, ()))
         if len(content) == 1:
             return content[0]
-        return Out(None, frozenset().union(*(out.tags for out in content)) if content else frozenset())
+        return Out(None, frozenset({"file"}).union(*(out.tags for out in content)))
 
     def read_argument(self, arg: Arg, state: State) -> None:
         """Judge an argument of a program without a rule: it may be a path, ``--option=path`` or ``@path``."""

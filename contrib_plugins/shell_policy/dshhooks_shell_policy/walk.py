@@ -146,7 +146,7 @@ class Walker:
         words = node.words
         values = list(state.positional or (unknown("positional"),)) if words is None else Expander(self.engine, state).fields(words)
         if values and all(value.text.isdigit() for value in values):
-            values = [unknown("num")]
+            values = [unknown("num")] * min(2, len(values))
         skipped = state.fork()
         tags: frozenset[str] = NO_TAGS
         for value in values:

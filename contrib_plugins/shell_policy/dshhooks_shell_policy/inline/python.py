@@ -250,6 +250,8 @@ class _Visitor:
         for node in ast.walk(tree):
             if isinstance(node, (ast.Attribute, ast.Name)) and id(node) not in self.handled:
                 self._reference(node)
+            elif isinstance(node, ast.Subscript) and self.dotted(node.value) == "os.environ" and isinstance(node.ctx, ast.Load):
+                self._variable(node.slice)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self._string(node.value)
             elif isinstance(node, ast.ImportFrom):

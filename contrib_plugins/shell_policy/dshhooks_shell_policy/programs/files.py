@@ -22,7 +22,7 @@ def judge_removal(inv: Invocation, targets: tuple[Arg, ...], *, recursive: bool 
             inv.ask("removes part of a repository")
         elif not target.known and not target.tags & {"mktemp", "num"} and (target.split or target.tags & {"stdin", "sub"}):
             inv.dynamic("removes files whose names are not known")
-        elif any(is_outside(place) for place in places) and target.known and not places[0].startswith("~/"):
+        elif any(is_outside(place) for place in places) and target.known and not (places[0].startswith("~/") and places[0].count("/") > 1):
             inv.ask("removes a file outside the workspace: " + places[0])
     if recursive and targets:
         inv.ask("removes whole directories")

@@ -247,7 +247,7 @@ def xargs(inv: Invocation) -> Out | None:
     mark = next((o.value.text for o in parsed if o.name in ("-I", "-J", "--replace") and o.value is not None and o.value.text), "")
     if any(o.name in ("-i", "--replace") and o.value is None for o in parsed):
         mark = "{}"
-    items = _items(inv)
+    items = _items(inv, whole=parsed.has("-0", "--null", "-d", "--delimiter"))
     for tag in sorted(tags):
         if tag.startswith("path:"):  # the names of secrets were searched for
             inv.run([*(a.with_text(a.text.replace(mark, tag[5:])) if mark else a for a in rest), *([] if mark else [Arg(tag[5:])])], ANYTHING)
@@ -257,8 +257,10 @@ def xargs(inv: Invocation) -> Out | None:
     return inv.run([*rest, *(items if items is not None else [Arg(UNKNOWN, tags, split=True)])], ANYTHING)
 
 
-def _items(inv: Invocation) -> list[Arg] | None:
-    """The words of a known input."""
+def _items(inv: Invocation, *, whole: bool) -> list[Arg] | None:
+    """The words of a known input; with ``whole`` (another delimiter than blanks) the input as it is."""
+    if whole and inv.stdin.text is not None and "\0" not in inv.stdin.text and UNKNOWN not in inv.stdin.text:
+        return [Arg(inv.stdin.text.strip("\n"))]
     if inv.stdin.text is None or len(inv.stdin.text) > 2000 or UNKNOWN in inv.stdin.text:
         return None
     words = inv.stdin.text.replace("\0", " ").replace("'", "").replace('"', "").split()

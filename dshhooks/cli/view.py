@@ -1,0 +1,118 @@
+"""What ``dshhooks run`` shows while it runs: ordinary plugins, as anybody could write them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from dshhooks.cli.approve import fixed, terminal
+from hookspecs.decisions import ApprovalOutcome
+from hookspecs.execution import ApprovalRequest, Approver, ToolExecution, ToolFailure, ToolResult
+from hookspecs.markers import hookimpl
+from hookspecs.model import TextDelta
+from hookspecs.values import content_text
+
+__all__ = ["Answerer", "JsonView", "TextView"]
+
+
+class TextView:
+    """Streams text to stdout; tool calls, decisions and errors to stderr."""
+
+    name = "view"
+
+    def __init__(self) -> None:
+        self._midline = False
+
+    @hookimpl
+    def session_event(self, event: Any) -> None:
+        """Show chunks as they come, and how a turn ended when it did not complete."""
+        if event.type == "assistant/chunk" and isinstance(event.data.chunk, TextDelta):
+            text = event.data.chunk.text
+            click.echo(_printable(text), nl=False)
+            self._midline = not text.endswith("\n")
+        elif event.type == "tool/call":
+            self._note(f"→ {event.data.name} {_short(event.data.arguments)}", "cyan")
+        elif event.type == "prompt/blocked":
+            self._note(f"prompt refused: {event.data.reason}", "red")
+        elif event.type == "turn/end" and event.data.reason.kind not in ("completed", "rejected"):
+            self._note(f"turn ended: {_reason(event.data.reason)}", "red")
+
+    @hookimpl
+    def tools_result(self, execution: ToolExecution, result: ToolResult) -> None:
+        """Show what came of a call."""
+        if isinstance(result, ToolFailure):
+            info = f" [{result.error.info.code}]" if result.error.info else " denied"
+            self._note(f"✗ {execution.name}{info}: {_short(result.error.message)}", "red")
+        else:
+            self._note(f"✓ {execution.name}: {_short(content_text(result.content))}", "green")
+
+    def _note(self, text: str, colour: str) -> None:
+        self._end_line()
+        click.secho(_printable(text), fg=colour, err=True)
+
+    def _end_line(self) -> None:
+        if self._midline:
+            click.echo()
+            self._midline = False
+
+    def finish(self, agent: Any) -> None:
+        """End the last line and say how to go on."""
+        self._end_line()
+        click.secho(f"session {agent.id}", fg="bright_black", err=True)
+
+
+class JsonView:
+    """Prints every event of the session as one JSON line."""
+
+    name = "view"
+
+    @hookimpl
+    def session_event(self, event: Any) -> None:
+        """Print one event."""
+        click.echo(json.dumps(event.document(), ensure_ascii=True))
+
+    def finish(self, _agent: Any) -> None:
+        """Nothing is left to say."""
+
+
+class Answerer:
+    """Answers asks from the terminal, or always the same."""
+
+    name = "answerer"
+
+    def __init__(self, approver: Approver) -> None:
+        self._approver = approver
+
+    @classmethod
+    def for_terminal(cls, approve: str | None) -> list[Answerer]:
+        """Return who answers: the given answer, the terminal if there is one, else always no."""
+        if approve is not None:
+            return [cls(fixed(approve == "yes"))]
+        return [cls(terminal() if sys.stdin.isatty() and sys.stderr.isatty() else fixed(False))]
+
+    @hookimpl(trylast=True)
+    async def approval_request(self, request: ApprovalRequest) -> ApprovalOutcome:
+        """Answer, after every other plugin had its say."""
+        answer = self._approver(request)
+        return answer if isinstance(answer, ApprovalOutcome) else await answer
+
+
+def _reason(reason: Any) -> str:
+    if reason.kind != "error":
+        return str(reason.kind)
+    failure = reason.failure
+    if hasattr(failure, "message"):
+        return f"{failure.code}: {failure.message}"
+    return f"{reason.code}: {reason.message}" if reason.code else str(reason.message)
+
+
+def _short(text: str, limit: int = 160) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
