@@ -23,7 +23,7 @@ from hookspecs.markers import PROJECT
 from hookspecs.tools import ToolsHooks
 
 BENCH = "engine"
-SIZES = {0: None, 1: None, 5: 1.5, 20: 1.6}
+SIZES: dict[int, float | None] = {0: None, 1: None, 5: 1.5, 20: 1.6}
 SEALED = {10_000: "10 kB", 100_000: "100 kB", 1_000_000: "1 MB"}
 ALLOW = Allow()
 EXECUTION: Any = object()
@@ -125,7 +125,7 @@ def dispatch_rows() -> list[Row]:
 
 def nested(size: int) -> dict[str, Any]:
     """Return a nested argument of about ``size`` bytes of JSON: edits of a file, each with positions and text."""
-    edits = []
+    edits: list[dict[str, Any]] = []
     while len(edits) * 125 < size:
         edits.append(
             {"path": f"src/module_{len(edits)}.py", "range": {"start": [len(edits), 4], "end": [len(edits) + 3, 80]},
@@ -148,15 +148,15 @@ def seal_rows() -> list[Row]:
     timings = compare(contenders)
     found = []
     for label in SEALED.values():
-        ours, theirs = timings[f"freeze {label}"], timings[f"deepcopy {label}"]
+        mine, theirs = timings[f"freeze {label}"], timings[f"deepcopy {label}"]
         case = f"seal a nested argument, {label}"
-        found.append(Row(BENCH, case, "freeze", ours.median, "us", "copy.deepcopy", ours.over(theirs), 1.5))
+        found.append(Row(BENCH, case, "freeze", mine.median, "us", "copy.deepcopy", mine.over(theirs), 1.5))
         found.append(Row(BENCH, case, "copy.deepcopy", theirs.median))
     for before, label in pairwise(SEALED.values()):
-        ours = timings[f"freeze {label}"].over(timings[f"freeze {before}"])
-        theirs = timings[f"deepcopy {label}"].over(timings[f"deepcopy {before}"])
+        grown = timings[f"freeze {label}"].over(timings[f"freeze {before}"])
+        usual = timings[f"deepcopy {label}"].over(timings[f"deepcopy {before}"])
         case = f"seal, growth from {before} to {label}"
-        found.append(Row(BENCH, case, "freeze", ours, "x", "copy.deepcopy", ours / theirs, 1.3))
+        found.append(Row(BENCH, case, "freeze", grown, "x", "copy.deepcopy", grown / usual, 1.3))
     return found
 
 

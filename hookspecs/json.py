@@ -300,6 +300,11 @@ def _verdict(item: Any, ancestors: dict[int, None]) -> str | None:
     return "it contains itself" if id(item) in ancestors else None
 
 
+# Made once: `json.dumps` with options makes an encoder for every call.
+_PLAIN: Final = _json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_SORTING: Final = _json.JSONEncoder(allow_nan=False, separators=(",", ":"), sort_keys=True)
+
+
 def encode(value: Any, *, sort_keys: bool = False) -> str:
     """Return compact ASCII JSON text of a lossless value, at any depth; lone surrogates survive as escapes.
 
@@ -309,7 +314,7 @@ def encode(value: Any, *, sort_keys: bool = False) -> str:
     """
     try:
         try:
-            return _json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=sort_keys, separators=(",", ":"))
+            return (_SORTING if sort_keys else _PLAIN).encode(value)
         except RecursionError:
             return "".join(_encode_deep(value, sort_keys))
     except ValueError as exc:

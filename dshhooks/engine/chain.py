@@ -23,15 +23,15 @@ State = tuple[Plan, Args, Any, Body | None]  # what all layers of one dispatch s
 
 
 async def first(plan: Plan, args: Args, default: Any = None, body: Body | None = None) -> Any:
-    """Ask each implementation in order and return the first answer that is not ``None``; else the body's, else default."""
+    """Ask each implementation in order; return the first answer that is not ``None``, else the body's, else default."""
     for impl in plan.implementations:
         try:
             answer = impl.fn(*args)
             # A plain function may hand back an awaitable too, so the answer decides and not the function's kind.
             if answer is not None and type(answer) not in plan.accepted and isawaitable(answer):
                 answer = await answer
-        except BaseException as exc:
-            raise blamed(exc, impl)
+        except BaseException as exc:  # noqa: BLE001 - raised on
+            raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
         if answer is not None:
             return _checked(plan, impl, answer)
     if body is not None:
@@ -48,8 +48,8 @@ async def strictest(plan: Plan, args: Args, default: Any = None, _body: Body | N
             answer = impl.fn(*args)
             if answer is not None and type(answer) not in accepted and isawaitable(answer):
                 answer = await answer
-        except BaseException as exc:
-            raise blamed(exc, impl)
+        except BaseException as exc:  # noqa: BLE001 - raised on
+            raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
         if answer is None:
             continue
         if type(answer) not in accepted:
@@ -71,8 +71,8 @@ async def collect(plan: Plan, args: Args, _default: Any = None, _body: Body | No
             answer = impl.fn(*args)
             if answer is not None and isawaitable(answer):
                 answer = await answer
-        except BaseException as exc:
-            raise blamed(exc, impl)
+        except BaseException as exc:  # noqa: BLE001 - raised on
+            raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
         if answer is not None:
             answers.append(_checked(plan, impl, answer))
     return answers
@@ -140,8 +140,8 @@ def _open(impl: Implementation, args: Args) -> tuple[Implementation, Generator[N
         next(generator)
     except StopIteration:
         raise _misuse(impl, "did not yield; a wrapper has exactly one `yield`") from None
-    except BaseException as exc:
-        raise blamed(exc, impl)
+    except BaseException as exc:  # noqa: BLE001 - raised on
+        raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
     return impl, generator
 
 
@@ -182,7 +182,7 @@ class CallNext:
                 rest.close()
                 if passing:
                     raise
-                raise blamed(exc, impl)
+                raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
             if rest.close():
                 raise _misuse(impl, "returned while its call_next() was still running; await it to the end")
             if type(result) not in plan.accepted:
@@ -213,7 +213,8 @@ class CallNext:
         for name in changes:
             if name not in allowed:
                 what = f"only {', '.join(allowed)}" if allowed else "nothing"
-                raise _misuse(plan.wrappers[self._index - 1], f"passed {name}= to call_next(); {what} can be changed here")
+                impl = plan.wrappers[self._index - 1]
+                raise _misuse(impl, f"passed {name}= to call_next(); {what} can be changed here")
         args = tuple(changes.get(name, value) for name, value in zip(plan.args, args, strict=True))
         return plan, args, default, body
 

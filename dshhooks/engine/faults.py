@@ -84,7 +84,7 @@ def origin(exc: BaseException) -> HookNote | None:
 
 
 def blamed(exc: BaseException, impl: Implementation) -> BaseException:
-    """Note who raised and return what to raise on: a bare StopIteration cannot leave a coroutine, so it becomes a cause.
+    """Note who raised and return what to raise on; a StopIteration cannot leave a coroutine, so it becomes a cause.
 
     Returned and not raised here: a frame that held the exception would be part of its traceback, a cycle.
     """

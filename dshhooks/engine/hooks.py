@@ -115,7 +115,7 @@ class Hooks:
             plugin = _instantiate(plugin)
         name = self._free_name(plugin, name)
         if self._manager.has_plugin(name):
-            raise PluginError(f"there already is a plugin {name!r}; dispose it first, or register yours under another name")
+            raise PluginError(f"there already is a plugin {name!r}; register yours under another name")
         self._refuse_unknown_hooks(plugin, name)
         try:
             self._manager.register(plugin, name)

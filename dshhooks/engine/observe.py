@@ -6,6 +6,7 @@ The only place that swallows a fault, and it says so on the ``dshhooks.observe``
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import Any
 
@@ -13,7 +14,7 @@ from dshhooks.engine.faults import discard, is_fault
 from dshhooks.engine.plan import Implementation, Plan
 from hookspecs.errors import error_chain
 
-__all__ = ["contained", "contained_now", "described", "observe"]
+__all__ = ["contained", "contained_now", "described", "observe", "observe_now"]
 
 log = logging.getLogger("dshhooks.observe")
 
@@ -22,6 +23,28 @@ async def observe(plan: Plan, args: tuple[Any, ...]) -> None:
     """Tell every implementation, one by one; each one's fault is logged and goes nowhere (spec/core.md 0.2)."""
     for impl in plan.implementations:
         await contained(impl, args)
+
+
+def observe_now(plan: Plan, args: tuple[Any, ...], spawn: Callable[[Coroutine[Any, Any, Any]], None]) -> None:
+    """Tell every implementation from code that cannot await; what has to wait is handed to ``spawn``, contained too."""
+    for impl in plan.implementations:
+        try:
+            answer = impl.fn(*args)
+            if answer is not None and isawaitable(answer):
+                spawn(_later(impl, answer))
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            _logged(impl, exc)
+
+
+async def _later(impl: Implementation, answer: Any) -> None:
+    try:
+        await answer
+    except BaseException as exc:
+        if not is_fault(exc):
+            raise
+        _logged(impl, exc)
 
 
 async def contained(impl: Implementation, args: tuple[Any, ...]) -> Any:

@@ -122,10 +122,13 @@ def _implementation(hook: str, args: tuple[str, ...], impl: pluggy.HookImpl) -> 
     kind = "async-wrapper" if coroutine else "wrapper" if impl.wrapper else "implementation"
     positions = [args.index(name) for name in impl.argnames]
     keywords = {name: args.index(name) for name in impl.kwargnames if name in args}
-    return Implementation(hook, impl.plugin_name, kind, _adapt(coroutine or impl.function, positions, keywords, len(args)))
+    fn = _adapt(coroutine or impl.function, positions, keywords, len(args))
+    return Implementation(hook, impl.plugin_name, kind, fn)
 
 
-def _adapt(fn: Callable[..., Any], positions: Sequence[int], keywords: dict[str, int], width: int) -> Callable[..., Any]:
+def _adapt(
+    fn: Callable[..., Any], positions: Sequence[int], keywords: dict[str, int], width: int
+) -> Callable[..., Any]:
     """Let ``fn`` be called with every argument of the hookspec; it picks the ones it declared."""
     if not keywords and list(positions) == list(range(width)):
         return fn

@@ -28,7 +28,7 @@ class TurnEnclosure:
         """
         kind = event.type
         if kind == "turn/start":
-            self._turn_start(event.wire["turn"])
+            self._turn_start(event.raw["turn"])
         elif self._turn is None:
             raise _broken(event, "it stands outside a turn")
         elif kind == "turn/end":
@@ -58,27 +58,27 @@ class TurnEnclosure:
 
     def _step_start(self, event: Event) -> None:
         self._same_turn(event)
-        step = event.wire["step"]
+        step = event.raw["step"]
         if self._step is not None or step != self._last_step + 1:
             raise _broken(event, f"step {step} does not follow step {self._last_step}")
         self._step = self._last_step = step
 
     def _in_step(self, event: Event) -> None:
         self._same_turn(event)
-        if event.wire["step"] != self._step:
-            raise _broken(event, f"it names step {event.wire['step']}, open is {self._step}")
+        if event.raw["step"] != self._step:
+            raise _broken(event, f"it names step {event.raw['step']}, open is {self._step}")
 
     def _same_turn(self, event: Event) -> None:
-        if event.wire["turn"] != self._turn:
-            raise _broken(event, f"it names turn {event.wire['turn']}, open is {self._turn}")
+        if event.raw["turn"] != self._turn:
+            raise _broken(event, f"it names turn {event.raw['turn']}, open is {self._turn}")
 
     def _call(self, event: Event) -> None:
         if event.type == "tool/call":
-            self._calls.add(event.wire["callId"])
-        elif event.type == "tool/result" and event.wire["callId"] not in self._calls:
-            error = event.wire.get("error") or {}
+            self._calls.add(event.raw["callId"])
+        elif event.type == "tool/result" and event.raw["callId"] not in self._calls:
+            error = event.raw.get("error") or {}
             if error.get("code") != "TOOL_NOT_STARTED":
-                raise _broken(event, f"there was no tool/call {event.wire['callId']!r} in this step")
+                raise _broken(event, f"there was no tool/call {event.raw['callId']!r} in this step")
 
 
 def _broken(event: Event, why: str) -> HarnessError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, overload
 from attrs import frozen
 
 from hookspecs.errors import SealedError
+from hookspecs.json import freeze
 
 if TYPE_CHECKING:
     from dshhooks.session.codec import Codec
@@ -82,10 +83,30 @@ class Event:
 
     @property
     def wire(self) -> Any:
-        """The data as JSON, without the envelope."""
+        """The data as JSON, frozen, without the envelope."""
+        wire = self.raw
+        if type(wire) is dict or type(wire) is list:
+            wire = freeze(wire)
+            _set(self, "_wire", wire)
+        return wire
+
+    @property
+    def raw(self) -> Any:
+        """The data as JSON for a look inside this package: not frozen when it was just read from a store."""
         if self._wire is None:
             _set(self, "_wire", self._codec.to_wire(self._data))
         return self._wire
+
+    def document(self) -> dict[str, Any]:
+        """Return the event as it is written: the envelope with ``data`` and, on surface types, where it came from."""
+        document: dict[str, Any] = {"seq": self.seq, "type": self.type, "time": self.time, "data": self.wire}
+        if isinstance(self.surface_op, Replace):
+            document["surfaceOp"] = {"op": "replace", "start": self.surface_op.start, "end": self.surface_op.end}
+        elif self.surface_op is not None:
+            document["surfaceOp"] = self.surface_op
+        if self.source_event_seqs is not None:
+            document["sourceEventSeqs"] = list(self.source_event_seqs)
+        return document
 
     def __setattr__(self, attribute: str, _value: object) -> NoReturn:
         raise SealedError(f"event.{attribute} is sealed: a log is only ever appended to")

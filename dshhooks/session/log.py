@@ -58,6 +58,10 @@ class Session:
         codec: Between event classes and JSON.
         publish: Called with every appended event once it is in the log; contained by the caller.
         seed: Events it begins with; they are validated like appended ones.
+        enclosure: Checks turns and steps, after all validators: it follows what it accepts, so nobody may refuse an
+            event after it did.
+
+    ``live`` is false once the session was disposed; nothing can be appended then.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Session:
         *,
         publish: Callable[[Session, Event], None] | None = None,
         seed: Iterable[Event] = (),
+        enclosure: Validator | None = None,
     ) -> None:
         self.header = header
         self.codec = codec
@@ -74,10 +79,13 @@ class Session:
         self._log: list[Event] = []
         self._surface = Surface(self._log.__getitem__)
         self._validators: list[Validator] = []
+        self._enclosure = enclosure
         self._publishing = False
         self._marks = Marks()
         self.live = True
         for event in seed:
+            if event.seq != len(self._log):
+                raise HarnessError(f"seed: event {event.seq} stands at {len(self._log)}; seqs count 0, 1, 2", "INVALID_SEED")
             self._admit(event)
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -145,7 +153,8 @@ class Session:
 
         Raises:
             NotLosslessError: The data is not lossless JSON; nothing was appended.
-            HarnessError: ``INVALID_SURFACE``, or ``REENTRANT_APPEND`` from inside an event's publication.
+            HarnessError: ``INVALID_SURFACE``, ``TURN_ENCLOSURE``, ``SESSION_NOT_LIVE`` once it is disposed, or
+                ``REENTRANT_APPEND`` from inside an event's validation or publication.
             Exception: What a validator raised.
         """
         wire = freeze(self.codec.to_wire(data))
@@ -154,22 +163,26 @@ class Session:
             raise HarnessError(
                 f"session {self.id}: an event is being published; append from outside its observers", "REENTRANT_APPEND"
             )
+        if not self.live:
+            raise HarnessError(f"session {self.id} was disposed; nothing can be appended to it", "SESSION_NOT_LIVE")
         event = Event(
             len(self._log), data.type, now_ms(), self.codec, wire=wire, surface_op=surface_op, source_event_seqs=sources
         )
-        self._admit(event)
-        if self._publish is not None:
-            self._publishing = True
-            try:
+        self._publishing = True
+        try:
+            self._admit(event)
+            if self._publish is not None:
                 self._publish(self, event)
-            finally:
-                self._publishing = False
+        finally:
+            self._publishing = False
         return event
 
     def _admit(self, event: Event) -> None:
         self._surface.check(event)
         for validate in tuple(self._validators):
             validate(event)
+        if self._enclosure is not None:
+            self._enclosure(event)
         self._log.append(event)
         self._surface.apply(event)
         self._marks.apply(event)
@@ -203,11 +216,11 @@ class Marks:
         """Follow one event."""
         kind = event.type
         if kind == "turn/start":
-            self.open_turn = self.last_turn = event.wire["turn"]
+            self.open_turn = self.last_turn = event.raw["turn"]
         elif kind == "turn/end":
             self.open_turn = self.open_step = None
         elif kind == "step/start":
-            self.open_step = event.wire["step"]
+            self.open_step = event.raw["step"]
         elif kind == "step/end":
             self.open_step = None
         elif kind == "request/header":

@@ -132,7 +132,8 @@ class Approvals:
         if isinstance(answer, ApprovalOutcome):
             return answer
         discard(answer)
-        log.warning("approval of tool %r was answered with a %s and counts as unavailable", request.tool_name, type(answer).__name__)
+        kind = type(answer).__name__
+        log.warning("approval of tool %r was answered with a %s and counts as unavailable", request.tool_name, kind)
         return ApprovalOutcome.UNAVAILABLE
 
     async def _ask_hooks(self, request: ApprovalRequest) -> Any:

@@ -22,8 +22,8 @@ class ToolOutput:
 
     Args:
         schema: JSON schema of the subset; every successful value is validated against it.
-        render: ``render(args, value)`` returns a ``str`` or content blocks for the model. Pure, synchronous; may run more
-            than once for a call.
+        render: ``render(args, value)`` returns a ``str`` or content blocks for the model. Pure, synchronous; may run
+            more than once for a call.
         presentation_meta: ``presentation_meta(args, value)`` returns JSON for user interfaces; top-level calls only.
     """
 
@@ -109,4 +109,4 @@ def is_coroutine_callable(fn: Any) -> bool:
     """Say whether calling ``fn`` gives a coroutine, looking through partials and callable objects."""
     while isinstance(fn, functools.partial):
         fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(type(fn), "__call__", None))
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(type(fn), "__call__", None))  # noqa: B004 - whether it is async, not whether

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import Any
+from typing import Any, TypeVar
 
 from dshhooks.engine.faults import discard, is_fault
 from dshhooks.tools.execution import AROUND, BODY, ToolRun
@@ -17,6 +17,8 @@ from hookspecs.json import MISSING, freeze
 from hookspecs.signal import NEVER, CancelSignal, fuse
 
 __all__ = ["canonicalize", "dispatch"]
+
+T = TypeVar("T", bound="ToolResult")
 
 
 async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
@@ -120,7 +122,7 @@ def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:
     return _minted(run, ToolSuccess(value, content, meta))
 
 
-def _minted(run: ToolRun, result: Any) -> Any:
+def _minted(run: ToolRun, result: T) -> T:
     run.canonical = (*run.canonical, result)
     run.clean = result
     return result

@@ -32,7 +32,9 @@ class ToolRun:
     __slots__ = ("_layers", "approver", "caller_signal", "canonical", "clean", "concludes", "deferred", "execution",
                  "final", "finalizer", "invoked", "stage")  # fmt: skip
 
-    def __init__(self, layers: Layers, execution: ToolRunContext, signal: CancelSignal, approver: Approver | None) -> None:
+    def __init__(
+        self, layers: Layers, execution: ToolRunContext, signal: CancelSignal, approver: Approver | None
+    ) -> None:
         self._layers, self.execution, self.caller_signal, self.approver = layers, execution, signal, approver
         self.stage = POLICY
         self.final = False  # the outcome is settled: post-execute is skipped

@@ -57,7 +57,7 @@ def _ask(guard: Guard, execution: ToolExecution) -> str | None:
     if answer is None or isinstance(answer, str):
         return answer
     discard(answer)
-    raise GuardFailedError(f"a guard answered with {type(answer).__name__}; it must return a str or None, synchronously")
+    raise GuardFailedError(f"a guard answered with {type(answer).__name__}; it must return a str or None, and at once")
 
 
 def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
@@ -72,8 +72,8 @@ def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
     for impl in plan.implementations:
         try:
             answer = impl.fn(execution)
-        except BaseException as exc:
-            raise blamed(exc, impl)
+        except BaseException as exc:  # noqa: BLE001 - raised on
+            raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
         if answer is None:
             continue
         if isinstance(answer, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from dshhooks.tools.definition import ToolDefinition
 from dshhooks.tools.schema import Validator
@@ -48,10 +48,10 @@ class Restriction:
 class Layer:
     """The tools, guards and restrictions of everybody, or of one agent."""
 
-    agent: Any = None
-    tools: dict[str, Entry] = {}  # noqa: RUF012 - attrs copies nothing here; Layers always passes its own
-    guards: list[Guard] = []  # noqa: RUF012
-    restrictions: list[Restriction] = []  # noqa: RUF012
+    agent: Any
+    tools: dict[str, Entry] = field(factory=dict)
+    guards: list[Guard] = field(factory=list)
+    restrictions: list[Restriction] = field(factory=list)
 
     def is_empty(self) -> bool:
         """Say whether nothing is left that would keep an agent's layer alive."""
@@ -62,7 +62,7 @@ class Layers:
     """The global layer and the agents' layers, which come and go with their contents."""
 
     def __init__(self) -> None:
-        self.everybody = Layer(None, {}, [], [])
+        self.everybody = Layer(None)
         self._agents: dict[int, Layer] = {}
 
     def of(self, agent: object) -> Layer | None:
@@ -76,7 +76,7 @@ class Layers:
         layer = self._agents.get(id(agent))
         if layer is None:
             # The layer holds the agent, so its id cannot be taken by another object while the layer lives.
-            layer = self._agents[id(agent)] = Layer(agent, {}, [], [])
+            layer = self._agents[id(agent)] = Layer(agent)
         return layer
 
     def tidy(self, layer: Layer) -> None:

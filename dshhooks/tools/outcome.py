@@ -97,7 +97,7 @@ def materialize(result: ToolResult) -> ToolResult:
         error = _seal_error(result.error)
         if error is not result.error:
             changes["error"] = error
-    return attrs.evolve(result, **changes) if changes else result  # type: ignore[type-var]
+    return attrs.evolve(result, **changes) if changes else result
 
 
 def seal_content(content: Content) -> Content:

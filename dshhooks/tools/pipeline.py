@@ -4,9 +4,9 @@
 
     seal ► pre-execute ► ask ► guards ► execute ► dispatch ► post-execute ► finalize_content ► result
 
-Each stage returns a result, or ``None`` from ``prepare`` when the call may be dispatched. ``run.final`` says the outcome
-is settled and post-execute is skipped. No stage raises for a tool's or plugin's fault; cancellation of the caller's own
-task passes through.
+Each stage returns a result, or ``None`` from ``prepare`` when the call may be dispatched. ``run.final`` says the
+outcome is settled and post-execute is skipped. No stage raises for a tool's or plugin's fault; cancellation of the
+caller's own task passes through.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Pipeline:
                     if refused is not None:
                         return refused
             reason = self._guarded(execution)
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: BLE001 - sorted out there
             return _settled(run, exc)
         if reason is not None:
             return denial(reason)
@@ -126,7 +126,7 @@ class Pipeline:
                 result = self._normalized(run, result)
             else:
                 result = await self._core(run)
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: BLE001 - sorted out there
             result = _settled(run, exc)
             run.deferred = ()
         finally:
@@ -166,7 +166,7 @@ class Pipeline:
                     if decision is not _ACCEPT:
                         result = self._decided(run, result, decision)
                     result = _unless_aborted(run, result)
-            except BaseException as exc:
+            except BaseException as exc:  # noqa: BLE001 - sorted out there
                 result = _settled(run, exc)
         return await self.finish(run, result)
 
@@ -180,13 +180,12 @@ class Pipeline:
             if result.is_error:
                 raise TypeError("tools_post_execute: Accept(value=...) on a failed call; a failure has no value")
             return with_contexts(canonicalize(run, self._layers, decision.value), contexts)
-        if decision.content is MISSING:
+        content: Any = decision.content
+        if content is MISSING:
             return with_contexts(result, contexts)
         if isinstance(result, ToolSuccess):
-            return ToolSuccess(
-                result.value, decision.content, result.meta, contexts, concludes_turn=result.concludes_turn
-            )
-        return ToolFailure(result.error, decision.content, result.meta, contexts)
+            return ToolSuccess(result.value, content, result.meta, contexts, concludes_turn=result.concludes_turn)
+        return ToolFailure(result.error, content, result.meta, contexts)
 
     # -- finish ----------------------------------------------------------------------------------------------------
 

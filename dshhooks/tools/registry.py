@@ -204,7 +204,7 @@ class ToolRegistry:
         """Run one call through the whole pipeline.
 
         Returns:
-            The frozen result the observers saw. Faults of tools and plugins are failures with a code (spec/core.md 3.9),
+            The frozen result the observers saw. Faults of tools and plugins are failures (codes: spec/core.md 3.9),
             never exceptions.
         """
         return await self.pipeline.execute(call)

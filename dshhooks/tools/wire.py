@@ -37,7 +37,8 @@ def _fields(value: Any) -> dict[str, Any]:
     for attribute in attrs.fields(type(value)):
         item = getattr(value, attribute.name)
         if item is not MISSING:
-            fields[_camel(attribute.name)] = [block_json(inner) for inner in item] if isinstance(item, tuple) else thaw(item)
+            plain = [block_json(inner) for inner in item] if isinstance(item, tuple) else thaw(item)
+            fields[_camel(attribute.name)] = plain
     return fields
 
 

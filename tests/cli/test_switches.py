@@ -111,9 +111,8 @@ def test_an_unknown_name_is_an_error_with_a_suggestion(three, words, variables, 
     """Exit 1; a misspelled --disable must not run what should be off."""
     done = three.run("plugins", *words, env=variables)
     assert done.code == 1
-    assert f"unknown plugin 'bb': {where}" in done.err.replace("--plugins / ", "", where == "DSHHOOKS_PLUGINS").replace(
-        "--disable / ", "", where == "DSHHOOKS_DISABLE"
-    )
+    assert "unknown plugin 'bb': " in done.err
+    assert where in done.err
     assert "did you mean 'b'?" in done.err
 
 

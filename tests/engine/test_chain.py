@@ -128,7 +128,7 @@ async def test_a_checkpoint_stops_at_the_first_exception() -> None:
 async def test_an_answer_must_be_one_of_the_hooks(wrong: Any) -> None:
     """Decision 7.2: anything else is INVALID_DECISION naming plugin and hook; None abstains."""
     plugin = Plugin("odd", agent_turn_stop=lambda: wrong)
-    with pytest.raises(InvalidDecisionError, match="'odd'.*'agent_turn_stop'.*StopTurn"):
+    with pytest.raises(InvalidDecisionError, match=r"'odd'.*'agent_turn_stop'.*StopTurn"):
         await hooks(plugin).call("agent_turn_stop", agent=None, turn=1, signal=None)
 
 
@@ -144,7 +144,7 @@ async def test_none_is_a_wrappers_answer_only_where_there_is_no_default() -> Non
     ) == StopTurn()
 
 
-def StopTurn_now() -> StopTurn:  # noqa: N802 - reads as what it is
+def StopTurn_now() -> StopTurn:
     return StopTurn()
 
 
@@ -287,8 +287,11 @@ def test_any_stack_of_wrappers_means_nested_functions(backend: str, traced: bool
             with with_or_without():
                 return await made.call(PROMPT, assembly=None, context=None)
 
-        assert _outcome(lambda: anyio.run(call, backend=backend)) == _outcome(run)
+        outcome, named = _outcome(lambda: anyio.run(call, backend=backend))
+        assert outcome == _outcome(run)[0]
         assert log == expected_log
+        # Whoever raised it, and nobody it only passed through, is named, once.
+        assert named == ([(PROMPT, outcome[1].split()[0])] if outcome[0] == "raised" else [])
 
     check()
 
@@ -303,15 +306,12 @@ def _innermost(fails: bool, log: list[str]) -> Any:
     return run
 
 
-def _outcome(run: Any) -> Any:
+def _outcome(run: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """What came of it, and who is blamed."""
     try:
-        return "returned", run()
+        return ("returned", run()), []
     except OurError as exc:
-        named = notes(exc)
-        if named:
-            # Whoever raised it, and nobody it only passed through, is named, once.
-            assert named == [(PROMPT, str(exc).split()[0])]
-        return "raised", str(exc), str(exc.__cause__)
+        return ("raised", str(exc), str(exc.__cause__)), notes(exc)
 
 
 async def test_an_exception_names_its_hook_and_plugin_once() -> None:
@@ -412,7 +412,7 @@ async def test_a_generator_that_does_not_yield_is_a_misuse() -> None:
     def never(assembly: Any) -> None:
         raise AssertionError("ran")
 
-    with pytest.raises(HookUsageError, match="'w'.*did not yield"):
+    with pytest.raises(HookUsageError, match=r"'w'.*did not yield"):
         await ask(around(wrapper, "w"), assembling(never))
 
 
@@ -442,7 +442,7 @@ async def test_a_generator_that_yields_twice_is_a_misuse() -> None:
         raise ValueError("x")
 
     for inner in (answer("x"), assembling(fail)):
-        with pytest.raises(HookUsageError, match="'w'.*yielded twice"):
+        with pytest.raises(HookUsageError, match=r"'w'.*yielded twice"):
             await ask(around(outer), around(wrapper, "w"), inner)
     assert closed == ["closed"] * 2
     assert len(seen) == 2
@@ -472,7 +472,7 @@ async def test_call_next_is_dead_once_the_wrapper_has_returned() -> None:
         return await call_next()
 
     await ask(around(wrapper, "w"), answer("x"))
-    with pytest.raises(HookUsageError, match="'w'.*after it had returned"):
+    with pytest.raises(HookUsageError, match=r"'w'.*after it had returned"):
         await kept[0]()
 
 
@@ -579,9 +579,9 @@ async def test_nothing_else_can_be_changed() -> None:
     async def change_execution(execution: Any, *, call_next: Any) -> Any:
         return await call_next(execution=None)
 
-    with pytest.raises(HookUsageError, match="passed context=.*only assembly"):
+    with pytest.raises(HookUsageError, match=r"passed context=.*only assembly"):
         await ask(around(change_context), answer("x"))
-    with pytest.raises(HookUsageError, match="passed execution=.*nothing can be changed"):
+    with pytest.raises(HookUsageError, match=r"passed execution=.*nothing can be changed"):
         await hooks(Plugin(tools_execute=wrap(change_execution))).call("tools_execute", execution=None)
 
 

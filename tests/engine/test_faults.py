@@ -116,8 +116,9 @@ class FrozenAttrsError(Exception):
 
 @pytest.mark.parametrize(
     "kind",
-    [ValueError, SystemExit, RefusingError, PropertyError, SlottedError, GuardedError, FrozenDataclassError, FrozenAttrsError],
-)
+    [ValueError, SystemExit, RefusingError, PropertyError, SlottedError, GuardedError, FrozenDataclassError,
+     FrozenAttrsError],
+)  # fmt: skip
 def test_every_fault_can_be_blamed(kind: Any) -> None:
     """Even one whose class fights being written to: its origin is kept all the same."""
     exc = kind()

@@ -136,7 +136,7 @@ def test_a_class_that_cannot_be_called_is_a_plugin_error(exc: BaseException) -> 
 
 def test_a_misspelt_hook_is_refused_with_a_suggestion() -> None:
     """Decision 7.15: naming the plugin, the hook and the likely one."""
-    with pytest.raises(PluginError, match="'p'.*'tool_pre_execute'; did you mean 'tools_pre_execute'"):
+    with pytest.raises(PluginError, match=r"'p'.*'tool_pre_execute'; did you mean 'tools_pre_execute'"):
         Hooks().register(Plugin("p", tool_pre_execute=lambda execution: None))
 
 
@@ -173,7 +173,8 @@ def test_an_argument_the_hook_does_not_have_is_refused() -> None:
 def test_a_refused_plugin_leaves_nothing_behind(fault: dict[str, Any]) -> None:
     """Api: none of its other hooks is called, and its name stays free."""
     hooks = Hooks()
-    broken = Plugin("p", tools_pre_execute=lambda: Deny("no"), zz=hookimpl(specname="tools_change")(lambda: None), **fault)
+    good = {"tools_pre_execute": lambda: Deny("no"), "zz": hookimpl(specname="tools_change")(lambda: None)}
+    broken = Plugin("p", **good, **fault)
     with pytest.raises(PluginError):
         hooks.register(broken)
     assert hooks.plugins == ()
@@ -192,7 +193,7 @@ def test_a_synchronous_hook_takes_no_async_function(hook: str) -> None:
         return await call_next()
 
     for function in (implementation, wrap(wrapper)):
-        with pytest.raises(PluginError, match="'p'.*synchronously"):
+        with pytest.raises(PluginError, match=r"'p'.*synchronously"):
             Hooks().register(Plugin("p", **{hook: function}))
 
 

@@ -57,9 +57,8 @@ def test_the_last_registered_is_asked_first() -> None:
 
 def test_tryfirst_and_trylast_stand_at_the_ends() -> None:
     """Decision 3.3: tryfirst, then last registered first, then trylast."""
-    hooks = registered(
-        implementation("a"), implementation("first", tryfirst=True), implementation("last", trylast=True), implementation("b")
-    )
+    ends = (implementation("first", tryfirst=True), implementation("last", trylast=True))
+    hooks = registered(implementation("a"), *ends, implementation("b"))
     assert order(hooks) == "first b a last"
 
 
@@ -71,7 +70,8 @@ def test_wrappers_stand_outside_implementations() -> None:
 
 def test_wrappers_have_ends_too() -> None:
     """Decision 3.3: tryfirst is outermost, trylast innermost among wrappers."""
-    hooks = registered(generator("in", trylast=True), generator("a"), asynchronous("out", tryfirst=True), asynchronous("b"))
+    ends = (generator("in", trylast=True), asynchronous("out", tryfirst=True))
+    hooks = registered(ends[0], generator("a"), ends[1], asynchronous("b"))
     assert order(hooks) == "out b a in"
 
 
@@ -183,8 +183,7 @@ async def test_a_function_with_defaults_gets_the_arguments() -> None:
     seen: list[Any] = []
     plugin = Plugin("p", agent_status=lambda agent, status="unknown": seen.append((agent, status)))
     await registered(plugin).call("agent_status", agent="A", status="idle")
-    assert len(seen) == 1
-    assert seen[0][0] == "A"
+    assert seen == [("A", "idle")]
 
 
 async def test_bound_methods_of_two_instances_do_not_mix() -> None:

@@ -191,8 +191,8 @@ async def test_concurrent_traces_do_not_mix() -> None:
         for who in "bca":  # the first to begin is not the first to end
             gates[who].set()
             await checkpoint()
-    assert [len(trace.records) for trace in traces.values()] == [3, 3]
-    assert [[r.hook for r in trace.records] for trace in traces.values()] == [["policy", "tools_pre_execute", "dispatch"]] * 2
+    for trace in traces.values():
+        assert [record.hook for record in trace.records] == ["policy", "tools_pre_execute", "dispatch"]
 
 
 async def test_a_nested_trace_collects_for_itself() -> None:

@@ -12,7 +12,8 @@ from hookspecs.markers import hookimpl
 from hookspecs.signal import CancelSource
 from hookspecs.values import HookContext, PluginSource
 
-__all__ = ["Agent", "Plugin", "aborted_source", "code", "context", "execute", "message", "registry", "text", "tool", "wrap"]
+__all__ = ["Agent", "Plugin", "aborted_source", "code", "context", "execute", "message", "registry", "text", "tool",
+           "wrap"]  # fmt: skip
 
 
 class Agent:

@@ -219,7 +219,7 @@ async def test_nobody_assigns_to_an_execution(attribute: str) -> None:
     seen: dict[str, Any] = {}
 
     def attempt(phase: str, execution: Any) -> None:
-        with pytest.raises(SealedError, match="sealed|read-only"):
+        with pytest.raises(SealedError, match=r"sealed|read-only"):
             setattr(execution, attribute, CancelSource().signal)
         with pytest.raises(SealedError):
             delattr(execution, attribute)

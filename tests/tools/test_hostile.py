@@ -55,7 +55,8 @@ class OddCodeError(HarnessError):
         super().__init__("odd", 7)  # type: ignore[arg-type]
 
 
-HOSTILE = [UnprintableError(), SlottedError("s"), NotelessError("n"), FrozenError(), BaseExceptionGroup("g", [ValueError("v")])]
+HOSTILE = [UnprintableError(), SlottedError("s"), NotelessError("n"), FrozenError(),
+           BaseExceptionGroup("g", [ValueError("v")])]  # fmt: skip
 
 
 def raising(exc: BaseException) -> Any:
@@ -276,14 +277,16 @@ async def test_lone_surrogates_go_through_a_whole_call(schema: Any) -> None:
 
 async def test_surrogates_are_not_taken_for_each_other() -> None:
     """Decision 7.7: two different strings stay different under enum."""
+    schema = {"type": "string", "enum": ["\ud800"]}
     for value, fits in (("\ud800", True), ("\ud801", False), ("\ufffd", False)):
-        definition = tool(execute=lambda args, exec, value=value: value, schema={"type": "string", "enum": ["\ud800"]})
+        definition = tool(execute=lambda args, exec, value=value: value, schema=schema)
         assert (await execute(registry(tools=[definition]))).is_error != fits
 
 
 async def test_a_surrogate_in_a_denial_reaches_the_model() -> None:
     """Decision 7.7: reasons are strings too."""
-    assert text(await execute(registry(Plugin(tools_pre_execute=lambda execution: Deny("no \ud800"))))) == "Error: no \ud800"
+    denying = Plugin(tools_pre_execute=lambda execution: Deny("no \ud800"))
+    assert text(await execute(registry(denying))) == "Error: no \ud800"
 
 
 async def test_ten_megabytes_are_copied_once_and_shared() -> None:

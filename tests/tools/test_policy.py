@@ -130,7 +130,7 @@ async def test_a_wrapper_sees_the_default_when_nobody_has_an_opinion() -> None:
 
 @pytest.mark.parametrize(
     ("raised", "expected"),
-    [(ValueError("broken"), "PLUGIN_FAILED"), (HarnessError("broken", "MINE"), "MINE"), (SystemExit(2), "PLUGIN_FAILED")],
+    [(ValueError("no"), "PLUGIN_FAILED"), (HarnessError("no", "MINE"), "MINE"), (SystemExit(2), "PLUGIN_FAILED")],
     ids=["plain", "coded", "exit"],
 )
 async def test_a_raising_policy_is_final(raised: BaseException, expected: str) -> None:
@@ -362,7 +362,7 @@ def test_a_guard_is_a_plain_function(fn: Any) -> None:
 
 
 async def test_guards_are_asked_in_layers() -> None:
-    """Case 59, decision 7.4: global guards, then guard hooks in plugin order, then the agent's; the first reason wins."""
+    """Case 59, decision 7.4: global guards, guard hooks in plugin order, the agent's guards; the first reason wins."""
     log: list[str] = []
     agent = Agent()
     tools = registry(
