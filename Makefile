@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BENCH ?= .venv-bench
 
 .PHONY: demo test lint bench docs types format clean
 
@@ -25,8 +26,14 @@ lint: $(STAMP)  ## ruff, mypy, and the generated pages
 	$(BIN)/mypy
 	$(BIN)/python -m dshhooks.reference --check
 
-bench: $(STAMP)  ## side by side with peers, one table, JSON in benchmarks/results
-	$(BIN)/python benchmarks/run.py
+# The peers have heavy dependencies of their own, so they get an environment of their own.
+$(BENCH)/.installed: benchmarks/requirements.txt pyproject.toml
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e . -r benchmarks/requirements.txt
+	@touch $@
+
+bench: $(BENCH)/.installed  ## side by side with peers, one table, JSON in benchmarks/results
+	$(BENCH)/bin/python benchmarks/run.py
 
 docs: $(STAMP)  ## write the generated pages
 	$(BIN)/python -m dshhooks.reference --write

@@ -253,8 +253,12 @@ def _renderer(signature: Signature) -> Callable[[Any, Any], str]:
     return render
 
 
+# One encoder for all: json.dumps with options builds a new one on every call.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def _compact(value: Any) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _ENCODER.encode(value)
     except RecursionError:
         return encode(value)

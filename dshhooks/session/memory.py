@@ -1,0 +1,102 @@
+"""The store that keeps sessions as long as the process lives."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import define, field
+
+from dshhooks.session.event import Event
+from dshhooks.session.lease import locked
+from dshhooks.session.log import SessionHeader, now_ms
+from dshhooks.session.store import RawLog, SessionSnapshot, SessionStore
+from dshhooks.session.text import dumps
+
+__all__ = ["MemoryStore"]
+
+_numbers = itertools.count(1)
+
+
+@define
+class _Kept:
+    header: SessionHeader
+    incarnation: int
+    events: list[Event] = field(factory=list)
+    revision: int = 0
+
+
+class _MemoryLeases:
+    def __init__(self) -> None:
+        self.since: dict[str, int] = {}
+
+    def claim(self, session_id: str) -> None:
+        if session_id in self.since:
+            raise locked(session_id, os.getpid(), socket.gethostname(), self.since[session_id])
+        self.since[session_id] = now_ms()
+
+    def release(self, session_id: str) -> None:
+        self.since.pop(session_id, None)
+
+    @contextmanager
+    def guard(self, session_id: str) -> Iterator[None]:
+        yield
+
+
+class MemoryStore(SessionStore):
+    """Keeps sessions in memory; everything else is as with the stores that keep them on disk."""
+
+    blocking = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leases = _MemoryLeases()
+        self._kept: dict[str, _Kept] = {}
+        self._name = f"memory-{next(_numbers)}"
+
+    def locate(self, header: SessionHeader) -> Path | None:
+        """Return ``None``: there are no files."""
+        return None
+
+    def has(self, session_id: str) -> bool:
+        """Say whether a session of that id is stored or created."""
+        return session_id in self._kept or session_id in self._created
+
+    @property
+    def leases(self) -> _MemoryLeases:
+        """Who writes what, in this process."""
+        return self._leases
+
+    def _claimed(self, session_id: str) -> bool:
+        return session_id in self._leases.since
+
+    def _length(self, session_id: str) -> int | None:
+        kept = self._kept.get(session_id)
+        return None if kept is None else len(kept.events)
+
+    def _read(self, session_id: str) -> RawLog | None:
+        kept = self._kept.get(session_id)
+        return None if kept is None else RawLog(kept.header, list(kept.events), None, self._revision(kept))
+
+    def _write(self, session_id: str, header: SessionHeader | None, events: Sequence[Event]) -> None:
+        for event in events:
+            dumps(event.wire)  # what another store would refuse is refused here, too
+        if header is not None:
+            self._kept[session_id] = _Kept(header, next(_numbers))
+        kept = self._kept[session_id]
+        kept.events += events
+        kept.revision += 1
+
+    def _mend(self, log: RawLog, added: Sequence[Event]) -> None:
+        self._write(log.header.id, None, added)
+
+    def _snapshots(self) -> Iterator[SessionSnapshot]:
+        for kept in self._kept.values():
+            yield SessionSnapshot(kept.header, self._revision(kept))
+
+    def _revision(self, kept: _Kept) -> str:
+        return f"{self._name}:{kept.incarnation}:{kept.revision}"
