@@ -21,33 +21,52 @@ __all__ = ["Blocking", "open"]
 
 
 class Blocking:
-    """A view of a host, or a part of it, whose coroutine methods block until they are done."""
+    """A view of a host, or a part of it, whose methods run in the background loop and block until they are done.
+
+    Also where the method itself is synchronous: the parts of a host are no more thread-safe than the loop they live in.
+    """
 
     def __init__(self, target: Any, portal: BlockingPortal) -> None:
         self._target, self._portal = target, portal
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._target, name)
-        if inspect.iscoroutinefunction(value):
-            return _blocking(value, self._portal)
-        # A part of the host (hooks, tools, …) is viewed the same way; everything else is what it is.
+        if inspect.ismethod(value):
+            return functools.wraps(value)(functools.partial(self._call, value))
+        return self._seen(value)
+
+    def _call(self, method: Any, *args: Any, **kwargs: Any) -> Any:
+        given = [_target(value) for value in args]
+        named = {name: _target(value) for name, value in kwargs.items()}
+        return self._seen(self._portal.call(functools.partial(method, *given, **named)))
+
+    def _seen(self, value: Any) -> Any:
+        # A part of the host (hooks, tools, an agent, …) is viewed the same way; everything else is what it is.
         return Blocking(value, self._portal) if _is_part(value) else value
+
+    def __enter__(self) -> Any:
+        return self._call(self._target.__enter__)
+
+    def __exit__(self, *exc: object) -> Any:
+        return self._call(self._target.__exit__, *exc)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._target == _target(other))
+
+    def __hash__(self) -> int:
+        return hash(self._target)
 
     def __repr__(self) -> str:
         return f"<blocking {self._target!r}>"
 
 
+def _target(value: Any) -> Any:
+    return value._target if isinstance(value, Blocking) else value
+
+
 def _is_part(value: Any) -> bool:
     ours = type(value).__module__.startswith("dshhooks.")
     return ours and not callable(value) and not hasattr(value, "__attrs_attrs__")
-
-
-def _blocking(function: Any, portal: BlockingPortal) -> Any:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return portal.call(functools.partial(function, *args, **kwargs))
-
-    return call
 
 
 @contextmanager

@@ -25,7 +25,10 @@ A foreign exception never contributes a code, whatever attributes it has.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from hookspecs.model import LlmFailure
 
 __all__ = [
     "AbortError",
@@ -184,14 +187,17 @@ class AbortError(_CodedError):
 
 
 class LlmError(HarnessError):
-    """A model request failed.
+    """A model request failed; ``failure`` holds the same facts as the immutable value durable records keep.
 
     Args:
         message: Human-readable, non-empty.
         code: Provider-neutral code, for example ``"RATE_LIMIT"``; non-empty.
         status: HTTP status, 100 to 599.
-        retry_after: Seconds the provider asks to wait; positive.
+        retry_after: Seconds the provider asks to wait; positive and finite.
         request_id: The provider's id of the request; non-empty.
+
+    Raises:
+        ValueError: One of them is not what it should be (spec/core.md 6).
     """
 
     def __init__(
@@ -203,7 +209,10 @@ class LlmError(HarnessError):
         retry_after: float | None = None,
         request_id: str | None = None,
     ) -> None:
+        from hookspecs.model import LlmFailure  # not at the top: most errors are not about models
+
         super().__init__(message, code)
+        self.failure: LlmFailure = LlmFailure(message, code, status, retry_after, request_id)
         self.status = status
         self.retry_after = retry_after
         self.request_id = request_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 from attrs import field, frozen
@@ -191,6 +191,12 @@ class ToolSchema:
     parameters: Any
 
 
+def _strings(values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str):  # an iterable of letters, which nobody meant
+        raise TypeError(f"stop must be a sequence of strings, not {values!r}")
+    return tuple(values)
+
+
 @frozen
 class LlmCallConfig:
     """Provider, model and sampling of one conversation's requests; ``None`` leaves it to the provider."""
@@ -200,11 +206,15 @@ class LlmCallConfig:
     reasoning_effort: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
-    stop: tuple[str, ...] = field(default=(), converter=tuple)
+    stop: tuple[str, ...] = field(default=(), converter=_strings)
 
 
-def _messages(value: Sequence[Message]) -> tuple[Message, ...]:
-    return tuple(value)
+def _messages(values: Iterable[Message]) -> tuple[Message, ...]:
+    return tuple(values)
+
+
+def _tools(values: Iterable[ToolSchema]) -> tuple[ToolSchema, ...]:
+    return tuple(values)
 
 
 @frozen
@@ -226,11 +236,11 @@ class GenerateOptions:
     model: str
     messages: tuple[Message, ...] = field(default=(), converter=_messages)
     system: str | None = None
-    tools: tuple[ToolSchema, ...] = field(default=(), converter=tuple)
+    tools: tuple[ToolSchema, ...] = field(default=(), converter=_tools)
     reasoning_effort: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
-    stop: tuple[str, ...] = field(default=(), converter=tuple)
+    stop: tuple[str, ...] = field(default=(), converter=_strings)
     signal: CancelSignal = NEVER
     session_id: str | None = None
     purpose: Literal["compaction", "session-title"] | None = None

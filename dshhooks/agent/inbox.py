@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, frozen, validators
 
 from dshhooks.tools.outcome import seal_content, seal_contexts, seal_value
 from hookspecs.decisions import _contexts
@@ -39,7 +39,9 @@ class ResolvedInput:
     source: MessageSource
     contexts: Sequence[HookContext] = ()
     meta: Any = MISSING
-    target: Literal["next-turn", "next-step"] = "next-turn"
+    target: Literal["next-turn", "next-step"] = field(
+        default="next-turn", validator=validators.in_(("next-turn", "next-step"))
+    )
     wakeup: bool = True
 
 

@@ -33,11 +33,11 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
 
     Exits 0 when it worked, 2 when it was denied, 1 when it failed.
     """
-    import anyio
+    from dshhooks.cli.loop import run
 
     parsed = _parse(arguments)
     with stdout_kept(as_json):
-        result, trace = anyio.run(run_call, switches, tool, parsed, _approver(approve))
+        result, trace = run(run_call, switches, tool, parsed, _approver(approve))
     decision = _decision(trace)
     if as_json:
         click.echo(json.dumps(_document(result, decision, trace), ensure_ascii=True))

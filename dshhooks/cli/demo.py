@@ -60,10 +60,10 @@ def demo(switches: Switches) -> None:
 
     The folder and the options that the calls rely on are the demo's own, also with --config.
     """
-    import anyio
+    from dshhooks.cli.loop import run
 
     with tempfile.TemporaryDirectory(prefix="dshhooks-demo-") as folder:
-        sys.exit(anyio.run(_play, switches.apply(_config(folder, switches.config)), Path(folder)))
+        sys.exit(run(_play, switches.apply(_config(folder, switches.config)), Path(folder)))
 
 
 def _config(folder: str, file: str | None) -> HarnessConfig:

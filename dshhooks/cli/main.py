@@ -59,10 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         code = 130
-    except BrokenPipeError:
-        # The reader went away (`| head`): nothing is wrong with us, and Python must not complain at exit.
-        sys.stdout = None
-        code = 0
     except HarnessError as exc:
         click.echo(f"error: {exc}", err=True)
         code = 1

@@ -8,11 +8,11 @@ __all__ = ["mock_llm"]
 
 
 @click.command("mock-llm")
-@click.option("--port", default=8765, show_default=True, help="0 picks a free one and prints it.")
-@click.option("--deny-on", default="DENY", show_default=True, metavar="WORD", help="The word an oracle's answer denies on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free one.")
+@click.option("--deny-on", default="DENY", show_default=True, metavar="WORD", help="The word an oracle denies on.")
 @click.option("--fence", is_flag=True, help="Wrap oracle answers in a code fence.")
-@click.option("--delay", default=0.0, metavar="SECONDS", help="Wait before answering.")
-@click.option("--status", default=200, metavar="N", help="Answer everything with this HTTP status.")
+@click.option("--delay", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Wait before answering.")
+@click.option("--status", type=click.IntRange(200, 599), default=200, metavar="N", help="Answer with this HTTP status.")
 @click.option("--raw", metavar="TEXT", help="Answer everything with this text.")
 def mock_llm(port: int, deny_on: str, fence: bool, delay: float, status: int, raw: str | None) -> None:
     """Serve an OpenAI-compatible model on 127.0.0.1 until interrupted.

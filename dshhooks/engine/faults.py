@@ -10,10 +10,12 @@ import sys
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
+from hookspecs.errors import HarnessError, PluginFailedError, error_message
+
 if TYPE_CHECKING:
     from dshhooks.engine.plan import Implementation
 
-__all__ = ["HookNote", "add_note", "blamed", "discard", "is_fault", "origin"]
+__all__ = ["HookNote", "add_note", "blamed", "discard", "is_fault", "origin", "plugin_failed"]
 
 
 class HookNote(str):
@@ -94,6 +96,16 @@ def blamed(exc: BaseException, impl: Implementation) -> BaseException:
         exc = error
     add_note(exc, impl.hook, impl.plugin)
     return exc
+
+
+def plugin_failed(exc: BaseException, hook: str, plugin: str) -> PluginFailedError:
+    """Return the error to raise from a fault of a plugin's hook where no result can carry it (decisions.md 3.7).
+
+    Its code is ``PLUGIN_FAILED``, or the code the fault brought along.
+    """
+    what = f"plugin {plugin!r} failed in hook {hook!r}: {type(exc).__name__}: {error_message(exc)}"
+    code = getattr(exc, "code", None) if isinstance(exc, HarnessError) else None
+    return PluginFailedError(what, code if isinstance(code, str) else None)
 
 
 def discard(answer: Any) -> None:

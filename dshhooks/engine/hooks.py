@@ -364,7 +364,8 @@ def _refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrappe
         raise PluginError(f"{where}: this hook is called synchronously; use a plain `def`")
     if wrapper and not meta.wrappable:
         raise PluginError(f"{where}: a {meta.authority.value} hook takes no wrappers; nobody may stand in front of it")
-    if not wrapper and meta.authority in _SILENT and not meta.generator and _yields(function):
+    silent = meta.authority in _SILENT or (meta.authority is Authority.CONTRIBUTE and meta.synchronous)
+    if silent and not wrapper and not meta.generator and _yields(function):
         raise PluginError(f"{where}: a function with `yield` would never run here; return instead")
 
 

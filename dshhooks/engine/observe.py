@@ -25,28 +25,6 @@ async def observe(plan: Plan, args: tuple[Any, ...]) -> None:
         await contained(impl, args)
 
 
-def observe_now(plan: Plan, args: tuple[Any, ...], spawn: Callable[[Coroutine[Any, Any, Any]], None]) -> None:
-    """Tell every implementation from code that cannot await; what has to wait is handed to ``spawn``, contained too."""
-    for impl in plan.implementations:
-        try:
-            answer = impl.fn(*args)
-            if answer is not None and isawaitable(answer):
-                spawn(_later(impl, answer))
-        except BaseException as exc:
-            if not is_fault(exc):
-                raise
-            _logged(impl, exc)
-
-
-async def _later(impl: Implementation, answer: Any) -> None:
-    try:
-        await answer
-    except BaseException as exc:
-        if not is_fault(exc):
-            raise
-        _logged(impl, exc)
-
-
 async def contained(impl: Implementation, args: tuple[Any, ...]) -> Any:
     """Call one implementation; return its answer, or the exception it raised after logging it."""
     try:
@@ -72,6 +50,47 @@ def contained_now(impl: Implementation, args: tuple[Any, ...]) -> Any:
             raise
         return _logged(impl, exc)
     return answer
+
+
+def observe_now(
+    plan: Plan, args: tuple[Any, ...], spawn: Callable[[Coroutine[Any, Any, Any]], object] | None = None
+) -> None:
+    """Tell every implementation from code that cannot await.
+
+    Plain functions have run when this returns. What has to wait is handed to ``spawn``, contained; without one it is a
+    fault of the implementation.
+    """
+    for impl in plan.implementations:
+        try:
+            answer = impl.fn(*args)
+            if answer is not None and isawaitable(answer):
+                _start(impl, answer, spawn)
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            _logged(impl, exc)
+
+
+def _start(impl: Implementation, answer: Any, spawn: Callable[[Coroutine[Any, Any, Any]], object] | None) -> None:
+    if spawn is None:
+        discard(answer)
+        raise TypeError(f"{type(answer).__name__} was returned where nobody can wait")
+    waiting = _waited_for(impl, answer)
+    try:
+        spawn(waiting)
+    except BaseException:
+        waiting.close()
+        discard(answer)
+        raise
+
+
+async def _waited_for(impl: Implementation, answer: Any) -> None:
+    try:
+        await answer
+    except BaseException as exc:
+        if not is_fault(exc):
+            raise
+        _logged(impl, exc)
 
 
 def _logged(impl: Implementation, exc: BaseException) -> BaseException:

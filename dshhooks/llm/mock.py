@@ -1,15 +1,19 @@
 """A local model: an OpenAI-compatible server that answers by rule, for tests and for trying things out.
 
-Rules, in this order: a request whose last message is a tool's result is answered with text about it. With tools, a line
-``call NAME {json}`` in the prompt asks for that call; a prompt about files asks for a listing. Without tools, the prompt is
-a question to an oracle: ``{"ok": false, "reason": "mock denied"}`` when it contains the deny word, else ``{"ok": true}``.
+Rules, in this order: a request whose last message is a tool's result is answered with text about it. With tools, a
+line ``call NAME {json}`` in the prompt asks for that call; a prompt about files asks for a listing. Without tools, the
+prompt is a question to an oracle: ``{"ok": false, "reason": "mock denied"}`` when it contains the deny word, else
+``{"ok": true}``.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import socketserver
+import sys
 import time
+import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -78,7 +82,7 @@ def _about_results(messages: list[dict[str, Any]]) -> str:
 
 
 def _calls(prompt: str, last: str, tools: list[Any]) -> list[dict[str, Any]]:
-    names = [tool.get("function", {}).get("name") for tool in tools if isinstance(tool, dict)]
+    names = [tool["function"].get("name") for tool in tools]
     wanted = [(name, arguments) for name, arguments in _CALL.findall(last) if name in names]
     if not wanted and re.search(r"\bfiles?\b", last, re.IGNORECASE):
         if "bash" in names:
@@ -86,9 +90,30 @@ def _calls(prompt: str, last: str, tools: list[Any]) -> list[dict[str, Any]]:
         elif "list_files" in names:
             wanted = [("list_files", "{}")]
     return [
-        {"id": f"call_{abs(hash((prompt, at))) % 10**8}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        {"id": _call_id(prompt, at), "type": "function", "function": {"name": name, "arguments": arguments}}
         for at, (name, arguments) in enumerate(wanted)
     ]
+
+
+def _call_id(prompt: str, at: int) -> str:
+    # The same conversation gets the same ids in every process, so that what was recorded can be compared.
+    return f"call_{zlib.crc32(prompt.encode('utf-8', 'replace')):08x}_{at}"
+
+
+def _problem(request: Any) -> str | None:
+    """Say what keeps a request from being answered, as an endpoint would."""
+    if not isinstance(request, dict):
+        return "the request must be an object"
+    messages, tools = request.get("messages"), request.get("tools")
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return "messages must be a list of objects"
+    if tools is not None and not (isinstance(tools, list) and all(_is_tool(tool) for tool in tools)):
+        return "tools must be a list of objects with a function"
+    return None
+
+
+def _is_tool(tool: Any) -> bool:
+    return isinstance(tool, dict) and isinstance(tool.get("function"), dict)
 
 
 def mock_server(port: int = 8765, rules: MockRules | None = None) -> ThreadingHTTPServer:
@@ -97,30 +122,64 @@ def mock_server(port: int = 8765, rules: MockRules | None = None) -> ThreadingHT
     Args:
         port: 0 picks a free one; ``server.server_address[1]`` tells which.
         rules: How it answers.
+
+    Raises:
+        OSError: The port is taken.
     """
     handler = type("Handler", (_Handler,), {"rules": rules or MockRules()})
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    server.daemon_threads = True
-    return server
+    return _Server(("127.0.0.1", port), handler)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def server_bind(self) -> None:
+        """Bind without asking the resolver for this machine's name, which can take seconds."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away in the middle of an answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     rules: MockRules
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes; the second must not wait for the first's receipt
 
     def do_POST(self) -> None:
         """Answer a chat completion; everything else is not found."""
-        length = int(self.headers.get("content-length") or 0)
-        body = self.rfile.read(length)
-        if not self.path.split("?")[0].endswith("/chat/completions"):
-            self._json(404, {"error": {"message": f"no such path: {self.path}", "type": "invalid_request_error"}})
-            return
+        body = self._body()
+        if body is None:
+            self._error(411, "content-length is required")
+        elif not self.path.split("?")[0].endswith("/chat/completions"):
+            self._error(404, f"no such path: {self.path}")
+        else:
+            self._complete(body)
+
+    def do_GET(self) -> None:
+        """Nothing is served by anything but POST."""
+        if self._body() is None:
+            self.close_connection = True
+        self._error(404, f"no such path: {self.path}")
+
+    do_HEAD = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay quiet."""
+
+    def _complete(self, body: bytes) -> None:
         try:
             request = json.loads(body)
-            if not isinstance(request, dict):
-                raise ValueError("not an object")
         except ValueError as exc:
-            self._json(400, {"error": {"message": f"invalid JSON: {exc}", "type": "invalid_request_error"}})
+            self._error(400, f"invalid JSON: {exc}")
+            return
+        problem = _problem(request)
+        if problem is not None:
+            self._error(400, problem)
             return
         time.sleep(self.rules.delay)
         if self.rules.status != 200:
@@ -132,20 +191,27 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json(200, _completion(request, message))
 
-    def do_GET(self) -> None:
-        """Nothing is served by GET."""
-        self._json(404, {"error": {"message": f"no such path: {self.path}", "type": "invalid_request_error"}})
+    def _body(self) -> bytes | None:
+        """Read the request's body; ``None`` when its length is not told, and the connection is not usable after it."""
+        length = self.headers.get("content-length") or ("" if "transfer-encoding" in self.headers else "0")
+        if not length.isascii() or not length.isdigit():
+            self.close_connection = True
+            return None
+        return self.rfile.read(int(length))
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Stay quiet."""
+    def _error(self, status: int, message: str) -> None:
+        self._json(status, {"error": {"message": message, "type": "invalid_request_error"}})
 
     def _json(self, status: int, document: Any) -> None:
         body = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
+        if self.close_connection:
+            self.send_header("connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _stream(self, request: dict[str, Any], message: dict[str, Any]) -> None:
         self.send_response(200)
@@ -184,13 +250,14 @@ def _parts(request: dict[str, Any], message: dict[str, Any]) -> Iterator[dict[st
         return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
     yield part({"role": "assistant", "content": ""})
-    for piece in re.findall(r"\s*\S+\s*", message.get("content") or ""):
+    for piece in re.findall(r"\s*\S+\s*|\s+", message.get("content") or ""):
         yield part({"content": piece})
     for index, call in enumerate(message.get("tool_calls") or ()):
         function = call["function"]
         yield part({"tool_calls": [{"index": index, **call, "function": {"name": function["name"], "arguments": ""}}]})
         for at in range(0, len(function["arguments"]), 16):
-            yield part({"tool_calls": [{"index": index, "function": {"arguments": function["arguments"][at : at + 16]}}]})
+            piece = function["arguments"][at : at + 16]
+            yield part({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     yield part({}, _finish(message))
     if (request.get("stream_options") or {}).get("include_usage"):
         yield {**head, "choices": [], "usage": _usage(request, message)}

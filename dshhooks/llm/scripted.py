@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -35,11 +35,15 @@ class Say:
     text: str
 
 
+def _pairs(calls: Iterable[Iterable[Any]]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, arguments) for name, arguments in calls)
+
+
 @frozen
 class CallTools:
     """Ask for tool calls: ``[(name, arguments), …]``; ``str`` arguments are sent raw, as a model might garble them."""
 
-    calls: tuple[tuple[str, Any], ...] = field(converter=lambda calls: tuple(map(tuple, calls)))
+    calls: tuple[tuple[str, Any], ...] = field(converter=_pairs)
     text: str = ""
 
 
@@ -87,6 +91,6 @@ class ScriptedAdapter:
         for index, (name, arguments) in enumerate(calls, 1 if text else 0):
             raw = arguments if isinstance(arguments, str) else encode(arguments)
             call = ToolCallBlock(f"call-{next(self._ids)}", name, raw)
-            chunks += [ToolCallDelta(index, call.id, name, raw), BlockEnd(index, call)]
+            chunks += [BlockStart(index, "tool-call"), ToolCallDelta(index, call.id, name, raw), BlockEnd(index, call)]
         usage = UsageChunk(TokenUsage(10, max(1, len(text) // 4)))
         return [*chunks, usage, FinishChunk(ToolCallsFinish() if calls else StopFinish())]

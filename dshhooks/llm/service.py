@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -9,13 +10,16 @@ import attrs
 from attrs import field, frozen
 
 from dshhooks.engine.hooks import Hooks, Registration
+from dshhooks.engine.observe import described
+from dshhooks.llm.request import AdapterStream, ModelStream, PreparedCall, Route, close, failure_from
 from hookspecs.errors import HarnessError, LlmError, PluginError, error_message
 from hookspecs.json import MISSING
-from hookspecs.model import GenerateOptions, LlmCallConfig, LlmFailure, StreamChunk
-from hookspecs.signal import CancelSignal
+from hookspecs.model import GenerateOptions, LlmCallConfig, StreamChunk
 from hookspecs.values import Message
 
 __all__ = ["LlmAdapter", "LlmService", "ModelStream", "PreparedCall", "ReasoningInfo", "failure_from"]
+
+log = logging.getLogger("dshhooks.llm")
 
 
 @frozen
@@ -38,74 +42,6 @@ class LlmAdapter(Protocol):
         ...
 
 
-@frozen(eq=False)
-class _Route:
-    provider: str
-    adapter: Any
-
-
-class PreparedCall:
-    """A call configuration bound to the adapter that will serve it; good for one request."""
-
-    def __init__(self, config: LlmCallConfig, route: _Route | None) -> None:
-        self.config, self._route, self._used = config, route, False
-
-    def take(self, options: GenerateOptions) -> _Route | None:
-        """Return the bound route, once.
-
-        Raises:
-            HarnessError: ``INVALID_PREPARED_CALL``: used before, or the request's configuration is another.
-        """
-        if self._used:
-            raise HarnessError("a prepared call serves one request; prepare another", "INVALID_PREPARED_CALL")
-        if options.config != self.config:
-            raise HarnessError("the request is not the one that was prepared", "INVALID_PREPARED_CALL")
-        self._used = True
-        return self._route
-
-
-class ModelStream:
-    """The chunks of one request, and whether a failure came from the adapter itself."""
-
-    def __init__(self, chunks: AsyncIterator[StreamChunk], adapter: _AdapterStream) -> None:
-        self._chunks, self._adapter = chunks, adapter
-
-    def __aiter__(self) -> AsyncIterator[StreamChunk]:
-        return self._chunks
-
-    def is_adapter_failure(self, exc: BaseException) -> bool:
-        """Say whether this very exception was raised by the final adapter (or by there being none)."""
-        return any(exc is raised for raised in self._adapter.raised)
-
-    async def aclose(self) -> None:
-        """Close the stream; harmless when it ended."""
-        close = getattr(self._chunks, "aclose", None)
-        if close is not None:
-            await close()
-
-
-class _AdapterStream:
-    """The innermost point of a request: finds the adapter and remembers what it raised."""
-
-    def __init__(self, service: LlmService, prepared: PreparedCall | None) -> None:
-        self._service, self._prepared = service, prepared
-        self.raised: list[BaseException] = []
-
-    async def open(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
-        return self._chunks(options)
-
-    async def _chunks(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
-        try:
-            route = self._prepared.take(options) if self._prepared is not None else None
-            route = route or self._service.route(options.provider)
-            chunks = route.adapter.stream(self._service.visible(options, route.adapter))
-            async for chunk in chunks:
-                yield chunk
-        except Exception as exc:
-            self.raised.append(exc)
-            raise
-
-
 class LlmService:
     """Adapters, and requests to them.
 
@@ -115,7 +51,7 @@ class LlmService:
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
-        self._routes: dict[str, _Route] = {}
+        self._routes: dict[str, Route] = {}
         hooks.on_arrival(self._contribute)
 
     def register_adapter(self, providers: Sequence[str], adapter: Any) -> Registration:
@@ -132,7 +68,7 @@ class LlmService:
         for at, name in enumerate(names):
             if name in self._routes or name in names[:at]:
                 raise HarnessError(f"provider {name!r} already has an adapter", "DUPLICATE_ADAPTER")
-        routes = {name: _Route(name, adapter) for name in names}
+        routes = {name: Route(name, adapter) for name in names}
         self._routes.update(routes)
 
         def undo() -> None:
@@ -147,7 +83,7 @@ class LlmService:
         """The provider names that have an adapter."""
         return tuple(self._routes)
 
-    def route(self, provider: str) -> _Route:
+    def route(self, provider: str) -> Route:
         """Return who serves a provider.
 
         Raises:
@@ -191,9 +127,11 @@ class LlmService:
             agent: Whose request it is; its own plugins take part too.
 
         Raises:
+            HarnessError: ``INVALID_PREPARED_CALL``.
             Exception: What an ``llm_stream`` hook raised, with a note naming it.
         """
-        adapter = _AdapterStream(self, prepared)
+        bound = prepared.take(options) if prepared is not None else None
+        adapter = AdapterStream(self, prepared.config if prepared is not None else None, bound)
         plan = self._hooks.plan("llm_stream", agent)
         if not plan.active:
             return ModelStream(await adapter.open(options), adapter)
@@ -208,6 +146,16 @@ class LlmService:
                 yield chunk
         finally:
             await stream.aclose()
+
+    async def aclose(self) -> None:
+        """Close every adapter that can be closed (``aclose()``), each once; they serve no more requests."""
+        adapters = {id(route.adapter): route.adapter for route in self._routes.values()}
+        self._routes.clear()
+        for adapter in adapters.values():
+            try:
+                await close(adapter)
+            except Exception as exc:  # noqa: BLE001 - the others must be closed too
+                log.warning("closing %s failed: %s", type(adapter).__name__, described(exc))
 
     def visible(self, options: GenerateOptions, adapter: Any) -> GenerateOptions:
         """Return the request without replay state that another adapter left in its messages."""
@@ -256,14 +204,3 @@ class _PluginService:
     def dispose(self) -> None:
         while self._registrations:
             self._registrations.pop().dispose()
-
-
-def failure_from(exc: BaseException) -> LlmFailure:
-    """Return the durable failure of a model request's exception; a foreign exception has the code ``UNKNOWN``."""
-    if isinstance(exc, LlmError):
-        try:
-            return LlmFailure(error_message(exc) or exc.name, exc.code, exc.status, exc.retry_after, exc.request_id)
-        except ValueError:
-            return LlmFailure(error_message(exc) or exc.name, exc.code or "UNKNOWN")
-    code = exc.code if isinstance(exc, HarnessError) else "UNKNOWN"
-    return LlmFailure(error_message(exc) or type(exc).__name__, code)

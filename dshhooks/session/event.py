@@ -37,8 +37,8 @@ _set = object.__setattr__
 class Event:
     """An immutable log entry.
 
-    ``seq`` counts from 0; ``time`` is epoch milliseconds; ``surface_op`` and ``source_event_seqs`` stand only on the four
-    surface types. ``data`` (the event class) and ``wire`` (its JSON) are made from each other on first use, so that
+    ``seq`` counts from 0; ``time`` is epoch milliseconds; ``surface_op`` and ``source_event_seqs`` stand only on the
+    four surface types. ``data`` (the event class) and ``wire`` (its JSON) are made from each other on first use, so that
     opening a long session does not build what nobody looks at.
     """
 
@@ -56,7 +56,7 @@ class Event:
     def __init__(
         self,
         seq: int,
-        type: str,  # noqa: A002 - the field's name in the log
+        type: str,
         time: int,
         codec: Codec,
         *,

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ def locked(session_id: str, pid: Any, host: Any, since: Any) -> HarnessError:
     """Return the refusal of a second writer, naming the first."""
     when = "?"
     if type(since) is int:
-        when = datetime.fromtimestamp(since / 1000, timezone.utc).isoformat(timespec="seconds")
+        when = datetime.fromtimestamp(since / 1000, UTC).isoformat(timespec="seconds")
     return HarnessError(
         f"session {session_id!r} is being written by process {pid} on {host} since {when}; "
         "close it there, or use another session",
@@ -86,14 +86,17 @@ class FileLeases:
     def _acquire(self, session_id: str, *, claim: bool) -> int:
         path, deadline = self._path(session_id), time.monotonic() + _PATIENCE
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        before: dict[str, Any] = {}
         while True:
             descriptor = _try(path)
             if descriptor is not None:
                 _sign(descriptor, claim)
                 return descriptor
             holder = _holder(path)
-            if holder.get("claim") or time.monotonic() > deadline:
+            # Seen twice: the first time it may be the note of a dead process, about to be written over.
+            if (holder.get("claim") and holder == before) or time.monotonic() > deadline:
                 raise locked(session_id, holder.get("pid", "?"), holder.get("host", "?"), holder.get("since"))
+            before = holder
             time.sleep(_LOOK_AGAIN)
 
     def _let_go(self, session_id: str, descriptor: int) -> None:

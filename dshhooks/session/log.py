@@ -61,7 +61,8 @@ class Session:
         enclosure: Checks turns and steps, after all validators: it follows what it accepts, so nobody may refuse an
             event after it did.
 
-    ``live`` is false once the session was disposed; nothing can be appended then.
+    ``live`` is false once the session was disposed; nothing can be appended then. ``agent`` is whose log it is, so that
+    hooks registered for one agent hear of it.
     """
 
     def __init__(
@@ -83,9 +84,11 @@ class Session:
         self._publishing = False
         self._marks = Marks()
         self.live = True
+        self.agent: Any = None
         for event in seed:
             if event.seq != len(self._log):
-                raise HarnessError(f"seed: event {event.seq} stands at {len(self._log)}; seqs count 0, 1, 2", "INVALID_SEED")
+                what = f"event {event.seq} stands at {len(self._log)}; seqs count from 0 without gaps"
+                raise HarnessError(f"session {header.id!r}, seed: {what}", "INVALID_SEED")
             self._admit(event)
 
     # -- reading ---------------------------------------------------------------------------------------------------

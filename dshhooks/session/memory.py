@@ -50,8 +50,6 @@ class _MemoryLeases:
 class MemoryStore(SessionStore):
     """Keeps sessions in memory; everything else is as with the stores that keep them on disk."""
 
-    blocking = False
-
     def __init__(self) -> None:
         super().__init__()
         self._leases = _MemoryLeases()
@@ -94,9 +92,8 @@ class MemoryStore(SessionStore):
     def _mend(self, log: RawLog, added: Sequence[Event]) -> None:
         self._write(log.header.id, None, added)
 
-    def _snapshots(self) -> Iterator[SessionSnapshot]:
-        for kept in self._kept.values():
-            yield SessionSnapshot(kept.header, self._revision(kept))
+    def _snapshots(self) -> list[SessionSnapshot]:
+        return [SessionSnapshot(kept.header, self._revision(kept)) for kept in self._kept.values()]
 
     def _revision(self, kept: _Kept) -> str:
         return f"{self._name}:{kept.incarnation}:{kept.revision}"

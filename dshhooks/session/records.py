@@ -15,7 +15,8 @@ from dshhooks.session.log import FORMAT_VERSION, SessionHeader
 from dshhooks.session.text import dumps
 from hookspecs.errors import HarnessError
 
-__all__ = ["BadRecord", "Reader", "check_header", "event_text", "header_from_wire", "header_to_wire", "surface_op_to_wire"]
+__all__ = ["BadRecord", "Reader", "check_header", "event_text", "header_from_wire", "header_to_wire",
+           "surface_op_to_wire"]  # fmt: skip
 
 SAFE_INT: Final = 2**53 - 1
 

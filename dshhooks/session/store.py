@@ -12,30 +12,35 @@ claimed) keeps every other store object out, in this process and in others.
 
 from __future__ import annotations
 
+import builtins
+import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, TypeVarTuple
+from typing import Any, Final, Protocol, TypeVar
 
 import anyio
-from anyio import to_thread
-from anyio.lowlevel import RunVar
 from attrs import define, frozen
 
 from dshhooks.session.codec import Codec
 from dshhooks.session.event import Event
+from dshhooks.session.lease import FileLeases
 from dshhooks.session.log import SessionHeader
 from dshhooks.session.records import check_header
 from dshhooks.session.repair import Hole, Repair, plan
+from dshhooks.session.threads import Workers
 from dshhooks.session.variants import Variants
 from hookspecs.errors import ConfigError, HarnessError
 
-__all__ = ["Leases", "RawLog", "SessionSnapshot", "SessionStore", "StoredSession", "open_store"]
+__all__ = ["FileStore", "Leases", "RawLog", "SessionSnapshot", "SessionStore", "StoredSession", "open_store"]
+
+log = logging.getLogger("dshhooks.session")
 
 T = TypeVar("T")
-Args = TypeVarTuple("Args")
+
+_THREADS: Final = 8
 
 
 @frozen
@@ -88,7 +93,7 @@ class Leases(Protocol):
 
 
 class SessionStore(ABC):
-    """Keeps sessions. All methods may be called from any task, on any event loop.
+    """Keeps sessions. All methods may be called from any task; a store object serves one event loop at a time.
 
     Operations on one session run one after the other, in the order they were called; one that failed leaves nothing
     behind and does not hold up the next. Cancellation lets a write that has begun end first.
@@ -96,14 +101,11 @@ class SessionStore(ABC):
     ``codec`` structures what is read; a host sets its own, which knows the variants of its plugins.
     """
 
-    blocking: ClassVar[bool] = True
-
     def __init__(self) -> None:
         self.codec = Codec(Variants())
         self._created: dict[str, SessionHeader] = {}
         self._writing: set[str] = set()  # claimed here and written to since
         self._turns: dict[str, _Turn] = {}
-        self._limiter: RunVar[anyio.CapacityLimiter] = RunVar(f"dshhooks_store_{id(self)}")
 
     # -- what each store does its own way; the blocking ones run in a worker thread --------------------------------
 
@@ -136,9 +138,9 @@ class SessionStore(ABC):
         """Drop what is behind the readable part and write ``added``, durably."""
 
     @abstractmethod
-    def _snapshots(self) -> Iterable[SessionSnapshot]: ...
+    def _snapshots(self) -> builtins.list[SessionSnapshot]: ...
 
-    def _close(self) -> None:
+    def _close(self) -> None:  # noqa: B027 - there may be nothing to let go of
         """Let go of files; whatever is called next opens them again."""
 
     # -- the store -------------------------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ class SessionStore(ABC):
         """
         check_header(header)
         async with self._turn(header.id):
-            if header.id in self._created or await self._run(self.has, header.id):
+            if header.id in self._created or await self._run(lambda: self.has(header.id)):
                 raise HarnessError(f"there already is a session {header.id!r}", "SESSION_ALREADY_EXISTS")
             self._created[header.id] = header
 
@@ -170,7 +172,7 @@ class SessionStore(ABC):
         if not batch:
             return
         async with self._turn(session_id):
-            await self._run(self._append, session_id, batch)
+            await self._run(lambda: self._append(session_id, batch))
 
     async def append_idempotent(self, session_id: str, event: Event) -> bool:
         """Add one event unless exactly it is stored at its place already; return whether it was added.
@@ -181,7 +183,7 @@ class SessionStore(ABC):
             HarnessError: As :meth:`append`; ``INVALID_SEQUENCE`` if another event stands there.
         """
         async with self._turn(session_id):
-            return await self._run(self._append_once, session_id, event)
+            return await self._run(lambda: self._append_once(session_id, event))
 
     async def load(self, session_id: str) -> StoredSession:
         """Return a session, after repairing its stored log if its writer died: durable, the same result every time.
@@ -193,7 +195,7 @@ class SessionStore(ABC):
                 repair and somebody else has it; ``SESSION_LIVE`` if it is being written here.
         """
         async with self._turn(session_id):
-            return await self._run(self._load, session_id)
+            return await self._run(lambda: self._load(session_id))
 
     async def inspect(self, session_id: str) -> StoredSession:
         """Return a session as it is stored, up to its first hole; ``.repair`` says what :meth:`load` would do.
@@ -204,15 +206,20 @@ class SessionStore(ABC):
             HarnessError: ``SESSION_NOT_FOUND``, ``SESSION_CORRUPT``, ``SESSION_FORMAT``.
         """
         async with self._turn(session_id):
-            return await self._run(self._inspect, session_id)
+            return await self._run(lambda: self._inspect(session_id))
 
-    async def list(self) -> list[SessionHeader]:
+    async def length(self, session_id: str) -> int | None:
+        """Return how many events are stored of a session; ``None`` if it is not stored."""
+        async with self._turn(session_id):
+            return await self._run(lambda: self._length(session_id))
+
+    async def list(self) -> builtins.list[SessionHeader]:
         """Return the headers of the stored sessions, oldest first."""
         return [snapshot.header for snapshot in await self.list_snapshots()]
 
-    async def list_snapshots(self) -> list[SessionSnapshot]:
+    async def list_snapshots(self) -> builtins.list[SessionSnapshot]:
         """Return headers and revisions of the stored sessions, oldest first."""
-        found = await self._run(lambda: [*self._snapshots()])
+        found = await self._run(self._snapshots)
         return sorted(found, key=lambda snapshot: (snapshot.header.created_at, snapshot.header.id))
 
     async def claim(self, session_id: str) -> None:
@@ -222,7 +229,7 @@ class SessionStore(ABC):
             HarnessError: ``SESSION_LOCKED``; it says which process has it, where and since when.
         """
         async with self._turn(session_id):
-            await self._run(self.leases.claim, session_id)
+            await self._run(lambda: self.leases.claim(session_id))
             self._writing.discard(session_id)
 
     async def release(self, session_id: str) -> None:
@@ -230,7 +237,7 @@ class SessionStore(ABC):
         async with self._turn(session_id):
             self._created.pop(session_id, None)
             self._writing.discard(session_id)
-            await self._run(self.leases.release, session_id)
+            await self._run(lambda: self.leases.release(session_id))
 
     async def aclose(self) -> None:
         """Let go of open files. The store can be used again."""
@@ -267,6 +274,8 @@ class SessionStore(ABC):
             log = self._read(session_id)
         if log is None or event.seq >= len(log.events) or log.events[event.seq] != event:
             raise HarnessError(f"session {session_id!r} has another event {event.seq}", "INVALID_SEQUENCE")
+        if self._created.get(session_id) == log.header:
+            del self._created[session_id]  # its first write was reported as failed, and was there nevertheless
         return False
 
     def _found(self, session_id: str) -> tuple[RawLog, tuple[Repair, ...]]:
@@ -296,16 +305,9 @@ class SessionStore(ABC):
     def _claimed(self, session_id: str) -> bool:
         """Say whether this store object holds the claim."""
 
-    async def _run(self, fn: Callable[[*Args], T], *args: *Args) -> T:
-        if not self.blocking:
-            return fn(*args)
-        try:
-            limiter = self._limiter.get()
-        except LookupError:
-            # Its own: tools that block every other thread must not keep their session from being written.
-            limiter = anyio.CapacityLimiter(8)
-            self._limiter.set(limiter)
-        return await to_thread.run_sync(fn, *args, limiter=limiter)
+    async def _run(self, fn: Callable[[], T]) -> T:
+        """Run a blocking part; shielded, so that what has begun ends before anybody goes on."""
+        return fn()
 
     @asynccontextmanager
     async def _turn(self, session_id: str) -> AsyncIterator[None]:
@@ -319,6 +321,29 @@ class SessionStore(ABC):
             turn.users -= 1
             if not turn.users and self._turns.get(session_id) is turn:
                 del self._turns[session_id]
+
+
+class FileStore(SessionStore):
+    """A store on disk: leases are lock files, and what blocks runs in worker threads."""
+
+    def __init__(self, leases: FileLeases) -> None:
+        super().__init__()
+        self._leases = leases
+        self._workers = Workers(_THREADS)
+
+    @property
+    def leases(self) -> FileLeases:
+        """Who writes what, on this machine."""
+        return self._leases
+
+    def _claimed(self, session_id: str) -> bool:
+        return self._leases.holds(session_id)
+
+    async def _run(self, fn: Callable[[], T]) -> T:
+        return await self._workers.run(fn)
+
+    def _skipped(self, where: str, exc: Exception) -> None:
+        log.warning("%s is left out of the list: %s", where, exc)
 
 
 @define
@@ -356,7 +381,8 @@ def open_store(url: str | None) -> SessionStore:
 
             return JsonlStore(path)
     raise ConfigError(
-        f"store url {url!r}: expected 'sqlite:///file.db' or 'jsonl:///dir' (four slashes for an absolute path), or 'memory:'"
+        f"store url {url!r}: expected 'sqlite:///file.db' or 'jsonl:///dir', with four slashes for an absolute path, "
+        "or 'memory:'"
     )
 
 

@@ -63,7 +63,7 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_scan = json.JSONDecoder(parse_float=_float, parse_constant=_constant).scan_once
+_scan: Any = json.JSONDecoder(parse_float=_float, parse_constant=_constant).scan_once  # type: ignore[attr-defined]
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 
@@ -108,7 +108,7 @@ def _integer(text: str) -> int:
     if text[0] == "-":
         return -_integer(text[1:])
     half = len(text) // 2
-    return _integer(text[:-half]) * 10**half + _integer(text[-half:])
+    return _integer(text[:-half]) * int(10**half) + _integer(text[-half:])
 
 
 class _Slow:

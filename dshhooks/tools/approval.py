@@ -123,7 +123,7 @@ class Approvals:
 
     async def _ask(self, request: ApprovalRequest, own: Approver | None) -> ApprovalOutcome:
         try:
-            answer: Any = await self._ask_approver(request, own) if own else await self._ask_hooks(request)
+            answer: Any = await self._ask_approver(request, own) if own is not None else await self._ask_hooks(request)
         except BaseException as exc:
             if not is_fault(exc):
                 raise

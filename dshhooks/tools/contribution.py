@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
-from dshhooks.engine.faults import is_fault
-from hookspecs.errors import PluginError, error_message
+from dshhooks.engine.faults import discard, is_fault, plugin_failed
 
 if TYPE_CHECKING:
     from dshhooks.engine.hooks import Registration
@@ -54,7 +54,7 @@ def contribute(registry: ToolRegistry, plugin: str) -> Callable[[], None]:
     """Call a plugin's ``register_tools``; return what takes its tools back.
 
     Raises:
-        PluginError: It raised; what it had registered by then is taken back.
+        PluginFailedError: It raised; what it had registered by then is taken back.
     """
     hooks = registry.hooks
     agent = hooks.agent_of(plugin)
@@ -62,11 +62,13 @@ def contribute(registry: ToolRegistry, plugin: str) -> Callable[[], None]:
     for impl in hooks.plan("register_tools", agent).implementations:
         if impl.plugin == plugin:
             try:
-                impl.fn(own)
+                answer = impl.fn(own)
+                if isawaitable(answer):
+                    discard(answer)
+                    raise TypeError("it answered with an awaitable; what is registered is registered at once")
             except BaseException as exc:
                 own.dispose()
                 if not is_fault(exc):
                     raise
-                what = f"{type(exc).__name__}: {error_message(exc)}"
-                raise PluginError(f"plugin {plugin!r} failed in hook 'register_tools': {what}") from exc
+                raise plugin_failed(exc, impl.hook, plugin) from exc
     return own.dispose

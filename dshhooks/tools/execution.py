@@ -101,8 +101,10 @@ def seal(call: Any, layers: Layers) -> tuple[ToolRun, BaseException | None]:
         fault = fault or TypeError(f"ToolCall.signal must be a CancelSignal or None, not {type(signal).__name__}")
         signal = NEVER
     if type(name) is not str or not name or type(call_id) is not str or not call_id:
-        fault = fault or TypeError(f"ToolCall.id and .name must be non-empty str, not {call_id!r} and {name!r}")
-        name, call_id = str(name) or "?", str(call_id) or "?"
+        name, call_id = _plain(name), _plain(call_id)
+        if not name or not call_id:
+            fault = fault or TypeError(f"ToolCall.id and .name must be non-empty str: {call_id!r}, {name!r}")
+            name, call_id = name or "?", call_id or "?"
     execution = _new(ToolRunContext)
     run = ToolRun(layers, execution, signal, approver)
     _set(execution, "call_id", call_id)
@@ -116,3 +118,6 @@ def seal(call: Any, layers: Layers) -> tuple[ToolRun, BaseException | None]:
     return run, fault
 
 
+def _plain(text: Any) -> str:
+    """Return the exact ``str`` in a ``str`` or subclass (an Enum's member, say); anything else is no text at all."""
+    return str.__str__(text) if isinstance(text, str) else ""

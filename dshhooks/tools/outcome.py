@@ -20,6 +20,8 @@ __all__ = ["aborted", "authored_content", "blocked", "denial", "failure_of", "ma
 BEFORE: Final = ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH")
 ABORTED: Final = ErrorInfo("AbortError", "ABORTED")
 
+_ANY: Final = (Any, "Any", "typing.Any")
+
 
 def failure_of(exc: BaseException, *, blame: bool = True) -> ToolFailure:
     """Turn an exception into a failure.
@@ -104,7 +106,7 @@ def seal_content(content: Content) -> Content:
     """Return content whose every block is lossless; the same tuple when all of them were.
 
     Raises:
-        NotLosslessError: A block has a field that is not lossless JSON, or is no frozen attrs class.
+        NotLosslessError: A block has a field that is not lossless JSON, or is no attrs class.
     """
     for block in content:
         if type(block) is not TextBlock or type(block.text) is not str:
@@ -135,7 +137,8 @@ def seal_value(value: Any) -> Any:
     changes = {}
     for attribute in attrs.fields(kind):
         before = getattr(value, attribute.name)
-        if isinstance(before, tuple):
+        # A field of type Any holds JSON, where a tuple is refused; any other tuple is the class's own doing.
+        if isinstance(before, tuple) and attribute.type not in _ANY:
             after: Any = tuple(seal_value(item) for item in before)
         else:
             after = before if before is MISSING else seal_value(before)

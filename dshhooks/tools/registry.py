@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from dshhooks.engine.faults import discard, is_fault, origin
+from dshhooks.engine.faults import discard, is_fault, origin, plugin_failed
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
 from dshhooks.tools.approval import Approvals
@@ -16,7 +16,7 @@ from dshhooks.tools.definition import ToolDefinition, check_definition, check_ti
 from dshhooks.tools.layers import Entry, Guard, GuardFunction, Layer, Layers, Restriction
 from dshhooks.tools.pipeline import Pipeline
 from dshhooks.tools.schema import check_schema, compile_schema
-from hookspecs.errors import HarnessError, NotLosslessError, PluginFailedError, error_message
+from hookspecs.errors import HarnessError, NotLosslessError, error_message
 from hookspecs.execution import ToolCall, ToolResult
 from hookspecs.json import snapshot
 from hookspecs.signal import CancelSignal
@@ -84,7 +84,8 @@ class ToolRegistry:
         except BaseException as exc:
             undo()
             if isinstance(exc, SystemExit):
-                raise _plugin_exited(exc) from exc
+                note = origin(exc)
+                raise plugin_failed(exc, "tools_change", note.plugin if note is not None else "?") from exc
             raise
 
     def _remove(self, layer: Layer, name: str, entry: Entry) -> bool:
@@ -215,12 +216,6 @@ class ToolRegistry:
         """Run a tool by name with a fresh id; like :meth:`execute`."""
         arguments = {} if arguments is None else arguments
         return await self.pipeline.execute(ToolCall(f"call-{next(self._ids)}", name, arguments, signal, agent))
-
-
-def _plugin_exited(exc: SystemExit) -> PluginFailedError:
-    note = origin(exc)
-    who = f"plugin {note.plugin!r}" if note is not None else "a plugin"
-    return PluginFailedError(f"{who} failed in hook 'tools_change': {described(exc)}")
 
 
 def _duplicate(name: str, agent: object) -> HarnessError:

@@ -10,4 +10,6 @@ from tests.cli.kit import Project
 @pytest.fixture
 def project(tmp_path):
     """A folder without configuration, and nothing installed but what the environment of the tests has."""
-    return Project(tmp_path)
+    made = Project(tmp_path)
+    yield made
+    made.end()

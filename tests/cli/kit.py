@@ -51,6 +51,7 @@ class Project:
         self.folder = folder / "project"
         self.folder.mkdir()
         self.site = Site(folder / "site")
+        self._started: list[subprocess.Popen[bytes]] = []
 
     def install(self, name: str, source: str, **more: Any) -> str:
         """Install a plugin for the commands of this project."""
@@ -73,8 +74,17 @@ class Project:
 
     def start(self, *arguments: str, env: dict[str, str] | None = None, **streams: Any) -> subprocess.Popen[bytes]:
         """Start a command and do not wait for it."""
-        command = [sys.executable, "-m", "dshhooks.cli", *arguments]
-        return subprocess.Popen(command, cwd=self.folder, env=self.environment(**(env or {})), **streams)
+        command = [sys.executable, "-P", "-m", "dshhooks.cli", *arguments]
+        process = subprocess.Popen(command, cwd=self.folder, env=self.environment(**(env or {})), **streams)
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End what a failing test left running."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def run(self, *arguments: str, stdin: bytes | str = b"", env: dict[str, str] | None = None) -> Done:
         """Run a command to its end, through pipes."""

@@ -140,7 +140,7 @@ def test_a_good_plugin(project, source):
 
 FAULTY = {
     "misspelled": (DENY.replace("tools_pre_execute", "tools_pre_exekute"), "did you mean 'tools_pre_execute'?"),
-    "nonsense": (DENY.replace("Deny(__name__)", "'yes'"), "must answer"),
+    "nonsense": (DENY.replace("Deny(__name__)", "'yes'"), "expected one of: Allow, Deny, Ask"),
     "raises": (DENY.replace("return Deny(__name__)", "raise ValueError('boom')"), "boom"),
     "observer raises": (
         "from dshhooks import hookimpl\nclass P:\n    @hookimpl\n    def tools_result(self, result):\n        raise ValueError('boom')\n",

@@ -10,7 +10,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from dshhooks.engine.hooks import Hooks
-from dshhooks.engine.observe import described
+from dshhooks.engine.observe import described, observe_now
 from hookspecs.errors import PluginError
 from tests.tools.kit import Plugin, wrap
 
@@ -159,3 +159,65 @@ def test_a_description_has_type_text_and_causes() -> None:
     error.__cause__ = KeyError("inner")
     assert described(error) == "ValueError: outer: 'inner'"
     assert described(UnprintableError()).startswith("UnprintableError: ")
+
+
+# -- from code that cannot await ---------------------------------------------------------------------------------------
+
+
+def tell_now(hooks: Hooks, spawn: Any = None) -> None:
+    observe_now(hooks.plan("agent_status"), (None, "idle"), spawn)
+
+
+def test_observers_can_be_told_without_waiting(caplog: pytest.LogCaptureFixture) -> None:
+    """Spec 0.2: the synchronous fan-out contains each of them the same way."""
+    told: list[str] = []
+    tell_now(observing(lambda: told.append("before"), raising(SystemExit(1)), lambda: told.append("after")))
+    assert told == ["before", "after"]
+    assert "plugin 'p1' failed in hook 'agent_status'" in caplog.text
+
+
+def test_an_interrupt_passes_through_the_synchronous_fan_out() -> None:
+    """Decision 3.7: containment is for faults here too."""
+    with pytest.raises(KeyboardInterrupt):
+        tell_now(observing(raising(KeyboardInterrupt())))
+
+
+async def test_what_has_to_wait_is_handed_over_contained(caplog: pytest.LogCaptureFixture) -> None:
+    """Spec 0.2: plain functions have run; the rest runs when it is awaited, and its fault goes nowhere."""
+    told: list[str] = []
+
+    async def later() -> None:
+        await checkpoint()
+        told.append("later")
+
+    waiting: list[Any] = []
+    tell_now(observing(later, raising_later(ValueError("late")), lambda: told.append("now")), waiting.append)
+    assert told == ["now"]
+    for coroutine in waiting:
+        await coroutine
+    assert told == ["now", "later"]
+    assert "ValueError: late" in caplog.text
+
+
+async def test_what_cannot_be_handed_over_is_closed_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Spec 0.2: without anybody to wait, or when they refuse, no coroutine is left unawaited."""
+
+    def refuse(coroutine: Any) -> None:
+        raise RuntimeError("closed")
+
+    tell_now(observing(raising_later(ValueError())))
+    tell_now(observing(raising_later(ValueError())), refuse)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "nobody can wait" in caplog.text
+    assert "RuntimeError: closed" in caplog.text
+
+
+async def test_a_cancellation_of_what_was_handed_over_passes_through() -> None:
+    """Decision 3.7: whoever runs it may cancel it."""
+    waiting: list[Any] = []
+    tell_now(observing(anyio.sleep_forever), waiting.append)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await waiting[0]
+        raise AssertionError("not reached")
+    assert scope.cancelled_caught

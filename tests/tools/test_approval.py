@@ -289,3 +289,84 @@ async def test_deep_arguments_can_be_asked_about() -> None:
         deep = [deep]
     tools = registry(asking(), answering(ALLOWED), tools=[tool(render=lambda args, value: "deep")])
     assert not (await execute(tools, agent=AGENT, arguments={"deep": deep})).is_error
+
+
+# -- on the record -----------------------------------------------------------------------------------------------------
+
+
+class Journal:
+    """Records questions and answers, as a session log would."""
+
+    def __init__(self, policy: Any = None) -> None:
+        self.records: list[Any] = []
+        self.fails = ""
+        self._policy = policy
+
+    def asked(self, request: ApprovalRequest) -> str:
+        self._record("asked", request.digest)
+        return "a1"
+
+    def decided(self, asked: str, outcome: ApprovalOutcome) -> None:
+        self._record("decided", (asked, outcome))
+
+    def policy(self) -> Any:
+        return self._policy
+
+    def _record(self, what: str, detail: Any) -> None:
+        if self.fails == what:
+            raise RuntimeError("the log is closed")
+        self.records.append((what, detail))
+
+
+async def ask_on_record(journal: Journal, answer: Any = ALLOWED, **call: Any) -> ToolResult:
+    tools = registry(asking(), answering(answer))
+    tools.approvals.journal_of = lambda agent: journal
+    return await execute(tools, agent=AGENT, **call)
+
+
+async def test_a_question_and_its_answer_are_on_record() -> None:
+    """Spec 7: asked before anybody is asked, decided after; the record says what was asked."""
+    journal = Journal()
+    assert not (await ask_on_record(journal)).is_error
+    (asked, digest), (decided, answer) = journal.records
+    assert (asked, decided, answer) == ("asked", "decided", ("a1", ALLOWED))
+    assert len(digest) == 64
+
+
+async def test_a_decision_without_asking_is_on_record_too() -> None:
+    """Spec 7: the log's own policy stands above the configured one."""
+    journal = Journal("never")
+    assert (await ask_on_record(journal)).is_error
+    assert [what for what, _ in journal.records] == ["asked", "decided"]
+    assert journal.records[-1][1] == ("a1", REJECTED)
+
+
+@pytest.mark.parametrize("record", ["asked", "decided"])
+async def test_a_call_whose_approval_cannot_be_recorded_does_not_run(record: str) -> None:
+    """Spec 7, decision 7.21: no unlogged decision; the failure is the call's."""
+
+    async def never(_args: Any, _exec: Any) -> Any:
+        raise AssertionError("the body ran")
+
+    journal = Journal()
+    journal.fails = record
+    tools = registry(asking(), answering(ALLOWED), tools=[tool(execute=never)])
+    tools.approvals.journal_of = lambda agent: journal
+    assert "the log is closed" in message(await execute(tools, agent=AGENT))
+
+
+async def test_a_cancelled_caller_leaves_a_decided_question() -> None:
+    """Spec 7: whatever ends the waiting, the record is complete: cancelled."""
+    journal = Journal()
+
+    async def approve(request: ApprovalRequest) -> ApprovalOutcome:
+        scope.cancel()
+        await anyio.sleep_forever()
+        return ALLOWED
+
+    tools = registry(asking(approval_request=approve))
+    tools.approvals.journal_of = lambda agent: journal
+    with anyio.CancelScope() as scope:
+        await execute(tools, agent=AGENT)
+        raise AssertionError("not reached")
+    assert journal.records[-1] == ("decided", ("a1", ApprovalOutcome.CANCELLED))

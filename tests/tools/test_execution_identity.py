@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
@@ -159,7 +160,12 @@ async def test_a_signal_of_the_wrong_type_fails_the_call() -> None:
     assert everywhere.phases == ["result"]
 
 
-@pytest.mark.parametrize(("call_id", "name"), [("", "echo"), (7, "echo"), ("c1", ""), ("c1", None)])
+class Hostile:
+    def __repr__(self) -> str:
+        raise RuntimeError("cannot say")
+
+
+@pytest.mark.parametrize(("call_id", "name"), [("", "echo"), (7, "echo"), ("c1", ""), ("c1", None), ("c1", Hostile())])
 async def test_a_call_without_id_or_name_fails(call_id: Any, name: Any) -> None:
     """Spec 3.10: observers get a non-empty name and call id, whatever the caller said."""
     everywhere = Everywhere()
@@ -167,6 +173,18 @@ async def test_a_call_without_id_or_name_fails(call_id: Any, name: Any) -> None:
     assert "non-empty str" in message(result)
     execution = everywhere.seen[0][1]
     assert all(type(part) is str and part for part in (execution.call_id, execution.name))
+
+
+async def test_a_name_may_be_a_member_of_an_enumeration() -> None:
+    """Spec 2.1: what is a str is taken as the text it is."""
+
+    class Tools(StrEnum):
+        ECHO = "echo"
+
+    everywhere = Everywhere()
+    assert not (await registry(everywhere.plugin).execute(ToolCall(Tools.ECHO, Tools.ECHO))).is_error
+    execution = everywhere.seen[0][1]
+    assert (type(execution.name), type(execution.call_id)) == (str, str)
 
 
 async def test_presentation_meta_is_for_top_level_calls() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pytest
@@ -12,7 +12,7 @@ from hookspecs.errors import HarnessError
 from hookspecs.execution import ToolResult, ToolSuccess
 from hookspecs.json import MISSING, FrozenDict
 from hookspecs.signal import CancelSource
-from hookspecs.values import ReasoningBlock, TextBlock, UnknownBlock
+from hookspecs.values import HookContext, PluginSource, ReasoningBlock, TextBlock, ToolResultBlock, UnknownBlock
 from tests.tools.kit import Plugin, code, context, execute, message, registry, text, tool, wrap
 
 pytestmark = pytest.mark.anyio
@@ -372,11 +372,36 @@ async def test_an_abort_during_post_of_a_short_circuit() -> None:
 
 @pytest.mark.parametrize(
     "decision",
-    [Accept(content=[UnknownBlock("odd", object())]), Block([TextBlock(7)]), Accept(contexts=(context("x", f=print),))],  # type: ignore[arg-type]
-    ids=["content", "feedback", "context"],
+    [
+        Accept(content=[UnknownBlock("odd", object())]),
+        Accept(content=[UnknownBlock("odd", (1, 2))]),
+        Block([TextBlock(7)]),  # type: ignore[arg-type]
+        Accept(contexts=(context("x", f=print),)),
+        Accept(contexts=(HookContext("x", PluginSource("p"), meta=(1, 2)),)),
+    ],
+    ids=["content", "tuple in content", "feedback", "context", "tuple as meta"],
 )
 async def test_what_is_not_json_surfaces_without_a_code(decision: Any) -> None:
     """Decision 7.5: constructors check types; bad JSON inside fails the call when it is materialized."""
     result = await execute(registry(deciding(decision)))
     assert code(result) is None
     assert result.contexts == ()
+
+
+async def test_content_of_every_kind_is_frozen_where_it_is_json() -> None:
+    """Decision 3.10: blocks of plugins and blocks in blocks are sealed field by field; the rest stays as it was."""
+
+    @attrs.frozen
+    class Table:
+        kind: ClassVar[str] = "table"
+        rows: Any
+        columns: tuple[str, ...] = ()
+
+    table = Table([[1, 2]], ("a", "b"))
+    result = await execute(registry(deciding(Accept(content=[ToolResultBlock("c0", [table])]))))
+    (block,) = result.content
+    (sealed,) = block.content
+    assert sealed == table
+    assert sealed.columns == ("a", "b")
+    with pytest.raises(TypeError, match="frozen"):
+        sealed.rows[0].append(3)

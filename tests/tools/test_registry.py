@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from dshhooks.engine.hooks import Hooks
 from dshhooks.tools.definition import ToolDefinition
 from dshhooks.tools.registry import ToolRegistry
 from dshhooks.tools.schema import compile_schema
-from hookspecs.errors import HarnessError, JsonSchemaError, NotLosslessError
+from hookspecs.errors import HarnessError, JsonSchemaError, NotLosslessError, PluginError
 from hookspecs.execution import ToolCall
 from tests.tools.kit import Agent, Plugin, code, execute, message, registry, tool
 
@@ -384,3 +385,109 @@ async def test_call_is_execute_with_a_fresh_id() -> None:
     assert (await tools.call("echo", {"a": 1})).value == {"a": 1}
     assert (await tools.call("echo")).value == {}
     assert len(set(seen)) == 2
+
+
+# -- tools that plugins bring ------------------------------------------------------------------------------------------
+
+
+def bringing(*definitions: Any, name: str = "bringer") -> Plugin:
+    def register_tools(registry: Any) -> None:
+        for definition in definitions:
+            registry.register(definition)
+
+    return Plugin(name, register_tools=register_tools)
+
+
+def test_a_plugins_tools_come_and_go_with_it() -> None:
+    """Case 20: registered when the plugin arrives, gone when it is disposed, announced both times."""
+    seen: list[str] = []
+    tools = registry(Plugin(tools_change=lambda: seen.append("change")), tools=())
+    registered = tools.hooks.register(bringing(tool("a"), tool("b")))
+    assert names(tools) == ["a", "b"]
+    registered.dispose()
+    registered.dispose()
+    assert names(tools) == []
+    assert len(seen) == 4
+
+
+def test_plugins_that_were_there_first_bring_their_tools_too() -> None:
+    """Hookspec: once for every plugin, when the registry comes and when the plugin does."""
+    hooks = Hooks()
+    hooks.register(bringing(tool("early")))
+    assert names(ToolRegistry(hooks)) == ["early"]
+
+
+async def test_an_agents_plugin_brings_tools_for_that_agent() -> None:
+    """Spec 1.3: what is registered through an agent's plugin is that agent's, guards included."""
+    agent, tools = Agent(), registry(tools=())
+
+    def register_tools(registry: Any) -> None:
+        registry.register(tool("own"))
+        registry.guard(lambda execution: "guarded")
+
+    with tools.hooks.register(Plugin("scoped", register_tools=register_tools), agent=agent):
+        assert (names(tools, agent), names(tools)) == (["own"], [])
+        assert message(await execute(tools, "own", agent=agent)) == "guarded"
+    assert names(tools, agent) == []
+
+
+def test_a_plugin_brings_restrictions_that_go_with_it() -> None:
+    """Spec 0.2: everything it registered is its own, and the rest of the registry can be read through it."""
+    agent, tools = Agent(), registry()
+
+    def register_tools(registry: Any) -> None:
+        assert registry.get("echo") is not None
+        registry.restrict(agent, deny=["echo"])
+
+    with tools.hooks.register(Plugin("strict", register_tools=register_tools)):
+        assert names(tools, agent) == []
+    assert names(tools, agent) == ["echo"]
+
+
+async def later(registry: Any = None) -> None:
+    """A coroutine function."""
+
+
+@pytest.mark.parametrize("failure", ["taken", "exit", "raise", "later"])
+def test_a_plugin_that_cannot_bring_its_tools_is_not_registered(failure: str) -> None:
+    """Hookspec: PLUGIN_FAILED or the error's own code, naming the plugin; what it had registered is taken back."""
+
+    def register_tools(registry: Any) -> Any:
+        registry.register(tool("mine"))
+        if failure == "taken":
+            registry.register(tool("echo"))
+        if failure == "exit":
+            raise SystemExit(1)
+        if failure == "raise":
+            raise ValueError("no")
+        return later()
+
+    tools = registry()
+    with pytest.raises(PluginError, match=r"'p'.*'register_tools'") as caught:
+        tools.hooks.register(Plugin("p", register_tools=register_tools))
+    assert caught.value.code == ("DUPLICATE_TOOL" if failure == "taken" else "PLUGIN_FAILED")
+    assert names(tools) == ["echo"]
+    assert tools.hooks.plugins == ()
+
+
+def test_tools_are_registered_at_once_or_not_at_all() -> None:
+    """Hookspec: an async function or a generator would register nothing, so it is refused."""
+
+    def yielding(registry: Any) -> Any:
+        yield
+
+    for function in (later, yielding):
+        with pytest.raises(PluginError, match="'p'"):
+            registry().hooks.register(Plugin("p", register_tools=function))
+
+
+def test_an_agent_may_look_like_nothing() -> None:
+    """Spec 1.3: an agent that is falsy is an agent."""
+
+    class Empty(Agent):
+        def __len__(self) -> int:
+            return 0
+
+    agent, tools = Empty(), registry(tools=())
+    tools.hooks.register(bringing(tool("own")), agent=agent)
+    assert (names(tools, agent), names(tools)) == (["own"], [])

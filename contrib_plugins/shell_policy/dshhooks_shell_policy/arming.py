@@ -32,7 +32,7 @@ _ALWAYS = re.compile(
     r"|npm_config_(?:registry|userconfig|globalconfig|node_options|init_module|prefix|cafile|ignore_scripts)|NPM_CONFIG_(?:REGISTRY|USERCONFIG)|YARN_(?:REGISTRY|NPM_REGISTRY_SERVER|RC_FILENAME)|PIP_(?:INDEX_URL|EXTRA_INDEX_URL|CONFIG_FILE|TRUSTED_HOST|FIND_LINKS)"
     r"|UV_(?:INDEX|INDEX_URL|EXTRA_INDEX_URL|DEFAULT_INDEX|FIND_LINKS)|GOPROXY|GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOSUMDB|GOENV|CARGO_(?:HOME|REGISTR\w+)|GOFLAGS_OVERRIDE"
     r"|ALL_PROXY|all_proxy|HTTPS?_PROXY|https?_proxy|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|SSL_CERT_FILE|GIT_SSL_NO_VERIFY|GIT_SSL_CAINFO|NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY"
-    r"|KUBECONFIG_OVERRIDE|DOCKER_HOST|SUDO_EDITOR_OVERRIDE|ANSIBLE_\w*PLUGINS|MAVEN_ARGS|GRADLE_OPTS_OVERRIDE|ELECTRON_RUN_AS_NODE|DSHHOOKS_\w+|CLAUDE_CONFIG_DIR|CODEX_HOME|FPATH"
+    r"|KUBECONFIG_OVERRIDE|DOCKER_HOST|SUDO_EDITOR_OVERRIDE|ANSIBLE_\w*PLUGINS|MAVEN_ARGS|GRADLE_OPTS_OVERRIDE|ELECTRON_RUN_AS_NODE|DSHHOOKS_\w+|PYTEST_PLUGINS|SHELL|CLAUDE_CONFIG_DIR|CODEX_HOME|FPATH"
 )
 #: Variables that are dangerous when the value looks like one of these.
 _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
@@ -44,7 +44,9 @@ _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (re.compile(r"PYTEST_(?:ADDOPTS|PLUGINS)"), re.compile(r"-p\s*(?!no:)\S|--pdbcls|--rootdir|-c\s"), "pytest loads it"),
     (re.compile(r"PYTHONWARNINGS"), re.compile(r"antigravity|:\S+\.\w+:|\ue000"), "Python imports it"),
     (re.compile(r"LESS|MORE|GREP_OPTIONS|RSYNC_OPTIONS|LESSKEYIN|LESSKEY\w*"), re.compile(r"\+!|\+.*!|exec|\ue000|^/"), "the program runs it"),
-    (re.compile(r"C(?:XX|PP)?FLAGS|LDFLAGS"), re.compile(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"), "the compiler loads it"),
+    (re.compile(r"\w*(?:MIRROR|REGISTRY|INDEX_URL|ENDPOINT_URL)\w*", re.IGNORECASE), re.compile(r"https?://(?!localhost|127\.|0\.0\.0\.0)"), "later programs fetch from there"),
+    (re.compile(r"FZF_\w+"), re.compile(r"--preview|--bind|execute|[;|`$]"), "fzf runs it"),
+    (re.compile(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"), re.compile(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"), "the compiler loads it"),
 )
 _SEARCH_PATHS = re.compile(r"(?:LD_LIBRARY_PATH|LD_RUN_PATH|PYTHONPATH|NODE_PATH|CLASSPATH|GOPATH|LUA_C?PATH|PKG_CONFIG_PATH|MANPATH|CDPATH|GI_TYPELIB_PATH|QT_PLUGIN_PATH|GIT_DIR|GIT_WORK_TREE|CMAKE_PREFIX_PATH|XDG_\w+)")
 
@@ -83,6 +85,9 @@ def _path_problem(value: Arg, state: State) -> str | None:
                 return "PATH gets an empty entry, the current directory"
             continue
         place = normalize(entry, state.cwds[0])
+        inside = not place.startswith(("/", "~", "..")) and UNKNOWN not in place
+        if inside and not re.search(r"(?:^|/)(?:s?bin|\.bin|scripts?|tools|shims|[\w.-]*venv[\w.-]*/Scripts)$", place):
+            return f"PATH gets {entry}, a directory of the workspace"
         if place == "." or is_temporary(place) or place == "/tmp" or re.match(r"/dev/|/var/tmp", place):
             return f"PATH gets {entry}, where anybody may have put programs"
     return None

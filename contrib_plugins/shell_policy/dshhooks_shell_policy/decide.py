@@ -7,6 +7,7 @@ from typing import Union
 
 from hookspecs.decisions import Allow, Ask, Deny
 
+from . import programs  # noqa: F401  # registers the rules; a broken one must fail the import, not one command
 from .engine import Engine
 from .options import ShellPolicyOptions
 from .rules import Rules

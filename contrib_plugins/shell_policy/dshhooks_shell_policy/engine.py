@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from .arming import arming_problem
 from .expand import Expander
 from .grammar.nodes import Function, ProcessSub, Script, ShellSyntaxError
 from .grammar.parser import parse
+from .implicit import implicit_files
 from .invocation import Invocation
 from .paths import Kind
 from .registry import canonical_name, handler_for
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 _CODE_IN_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READ_SEVERITY = {Kind.SECRET: Severity.DENY, Kind.MAYBE_SECRET: Severity.ASK, Kind.NETWORK: Severity.ASK}
 _WRITE_SEVERITY = {Kind.PIPELINE: Severity.ASK}
+_LOADER = re.compile(r"ld-(?:linux|musl)[\w.-]*\.so[\w.]*|ld\.so(?:\.\d)?")
+_PROC = re.compile(r"/(?:proc|dev)/")
+_REMOVER = re.compile(r"(?i)uninstall|(?:^|[-_.])(?:nuke|wipe|destroy)")
 _STANDARD_NAME = re.compile(r"[\x21-\x7e]+")
 
 
@@ -162,6 +167,15 @@ class Engine:
             for arg in argv[1:]:
                 self.read(arg, state)
             return ANYTHING
+        if text_of_alias := state.aliases.get(name):
+            inner = state.fork()
+            inner.aliases = {key: value for key, value in state.aliases.items() if key != name}
+            words = " ".join(shlex.quote(arg.text.replace(UNKNOWN, "_")) for arg in argv[1:])
+            return self.text(f"{text_of_alias} {words}", inner, stdin)
+        if _LOADER.fullmatch(name) and len(argv) > 1:
+            return self.command(argv[1:], state, stdin)
+        if _PROC.match(argv[0].text) or _REMOVER.search(name):
+            self.ask("runs " + argv[0].text.replace(UNKNOWN, "…"))
         if name in state.functions and "/" not in argv[0].text:
             return self._call(name, tuple(argv[1:]), state, stdin)
         name = canonical_name(name)
@@ -174,8 +188,10 @@ class Engine:
             for arg in inv.args:
                 self.read_argument(arg, state)
         if handler is None:
+            implicit_files(inv)
             return stdin.derived()
         result = handler.judge(inv)
+        implicit_files(inv)
         return ANYTHING if result is None else result
 
     def _name(self, arg: Arg) -> str | None:
@@ -190,7 +206,7 @@ class Engine:
             self.dynamic("the program's name is a pattern: " + text)
         elif not text:
             return None if not arg.tags else self._unresolved()
-        elif UNKNOWN in base or (arg.split and not all(tag.startswith("env:") for tag in arg.tags)):
+        elif "assumed" in arg.tags or UNKNOWN in base or (arg.split and not all(tag.startswith("env:") for tag in arg.tags)):
             return self._unresolved()
         elif not _STANDARD_NAME.fullmatch(base):
             self.ask("the program's name has unusual characters: " + ascii(base))
@@ -210,6 +226,9 @@ class Engine:
     def read(self, arg: Arg, state: State) -> Out:
         """Judge reading a path; return its content when the script wrote it."""
         content: list[Out] = []
+        for tag in arg.tags:
+            if tag.startswith("path:"):
+                self.ask(f"reads {tag[5:]}: {Kind.MAYBE_SECRET.value}")
         for place in self.places(arg, state):
             kind = paths.read_kind(place)
             if kind is not None:
@@ -233,6 +252,8 @@ class Engine:
 
     def write(self, arg: Arg, state: State, content: Out | None = None, verb: str = "writes") -> None:
         """Judge writing a path and remember what is now in it."""
+        if arg.tags & {"env:GITHUB_ENV", "env:GITHUB_PATH", "env:BASH_ENV", "env:ENV"}:
+            self.ask("changes the environment of later steps")
         for place in self.places(arg, state):
             kind = paths.write_kind(place)
             if kind is not None:
@@ -242,6 +263,8 @@ class Engine:
 
     def remember(self, arg: Arg, state: State, content: Out) -> None:
         """Remember what the script put into a file, so that running it is judged."""
+        if "endless" in content.tags:
+            self.ask("writes without an end")
         if arg.known:
             for place in self.places(arg, state):
                 state.files[place] = (content.tagged("written"),)

@@ -162,7 +162,7 @@ class Expander:
         value = self.lookup(part)
         argument = self.single(part.word) if part.word is not None else Arg("")
         if part.prefix:
-            return Arg(UNKNOWN, frozenset({"num"} if part.prefix == "#" else {"indirect"}))
+            return self._indirect(part, value)
         if not part.op:
             return value
         if part.op == "@":
@@ -172,6 +172,15 @@ class Expander:
         if part.op in (":-", "-", ":=", "=", ":+", "+", ":?", "?"):
             return self._defaulted(part, value, argument)
         return _edited(part.op, value, argument, self.state)
+
+    def _indirect(self, part: Param, value: Value) -> Value:
+        if part.prefix == "#":
+            return Arg(UNKNOWN, frozenset({"num"}))
+        if isinstance(value, Arg) and value.known and value.text.isidentifier() and not part.op:
+            return self.lookup(Param(value.text))
+        if isinstance(value, tuple) or part.op in ("@",) or (part.subscript is not None and part.subscript.literal() in ("@", "*")):
+            return Arg(UNKNOWN, frozenset({"num"}))  # ${!array[@]}: the indices
+        return Arg(UNKNOWN, frozenset({"indirect"}))
 
     def _transformed(self, part: Param, value: Value, argument: Arg) -> Value:
         values = value if isinstance(value, tuple) else (value,)
@@ -197,8 +206,8 @@ class Expander:
             return value if present else argument
         if operator == "?":
             return value
-        if part.name.isdigit() and self.state.positional is None and operator in "-=":
-            return argument
+        if operator in "-=" and not self.state.known_var(part.name):
+            return Arg(argument.text, argument.tags | value.tags | {"assumed"})  # the likely value, not a certain one
         return Arg(UNKNOWN, value.tags | argument.tags)
 
     def lookup(self, part: Param) -> Value:

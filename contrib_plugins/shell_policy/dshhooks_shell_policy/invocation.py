@@ -139,7 +139,7 @@ class Invocation:
         """Return the content of a file when this script wrote it (or, with ``trees``, fetched the tree it is in), else None."""
         outs = [out for place in self.places(arg) for out in self.state.files.get(place, ())]
         if trees and not outs:
-            outs = [out for place in self.places(arg) for tree, found in self.state.files.items() if tree.endswith("/") and place.startswith(tree) for out in found]
+            outs = [Out(None, frozenset({"net"})) for place in self.places(arg) for tree in self.state.unpacked if place.startswith(tree + "/") or (tree == "." and not place.startswith(("/", "~")))]
         if not outs:
             return None
         return outs[0] if len(outs) == 1 else Out(None, frozenset().union(*(out.tags for out in outs)))
@@ -155,6 +155,8 @@ class Invocation:
             origin = "was downloaded" if "net" in content.tags else "this command wrote, with content that is not known"
             if content.tags & {"compiled"}:
                 return ANYTHING
+            if "moved" in content.tags and "net" not in content.tags:
+                origin = "was something else under another name"
             self.ask(f"runs a file that {origin}: {arg.text}")
             return ANYTHING
         text = content.text

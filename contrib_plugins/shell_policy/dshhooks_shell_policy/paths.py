@@ -42,7 +42,8 @@ _SECRET = _any(
     r"^~/\.kube$",
     _START + r"\.docker/config\.json$",
     _START + r"[._]netrc$",
-    r"^~/\.npmrc$",
+    r"^~/\.(?:npmrc|wgetrc|curlrc)$",
+    _START + r"gcloud/(?:credentials|access_tokens|application_default|legacy_credentials)",
     _START + r"\.(?:pypirc|git-credentials|pgpass|my\.cnf|vault-token|htpasswd|s3cfg|boto|dockercfg|msmtprc|authinfo(?:\.gpg)?)$",
     _START + r"\.(?:gnupg|password-store)(?:$|/)",
     _START + r"\.terraform\.d/credentials",
@@ -72,7 +73,7 @@ _MAYBE_SECRET = _any(
     _START + r"\.?(?:prod|production|local|staging|dev|secrets?)\.env$",
     _START + r"\.envrc$",
     _START + r"[^/]*\.(?:pem|key)$",
-    _START + r"(?:credentials|client_secrets?|service[-_]account[^/]*|secrets?|[^/]*secrets?)\.(?:json|ya?ml|toml|ini|txt|csv)$",
+    _START + r"(?:[^/]*credentials|client_secrets?|service[-_]account[^/]*|secrets?|[^/]*secrets?)\.(?:json|ya?ml|toml|ini|txt|csv)$",
     _START + r"(?:credentials|master\.key|\.secrets?|api[-_]?keys?(?:\.txt)?)$",
     _START + r"secrets(?:$|/)",
     _START + r"[^/]*\.tfstate(?:\.backup)?$",
@@ -131,6 +132,8 @@ _PIPELINE = _any(
     _START + r"\.cargo/config(?:\.toml)?$",
     _START + r"\.gitattributes$",
     _START + r"\.gitmodules$",
+    r"(?:^|/)\.git/",
+    _START + r"\.\w+_history$",
 )
 _SYSTEM = _any(
     r"^/(?:etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|sys|proc|opt|root|srv|home|Users|Library|System|Applications|private|snap|efi|nix)(?:$|/)",

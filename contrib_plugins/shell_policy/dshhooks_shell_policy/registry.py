@@ -70,6 +70,11 @@ _ALIASES = {
     "https": "http",
     "xh": "http",
     "magick": "convert",
+    "gcc": "gcc",
+    "cc": "gcc",
+    "g++": "gcc",
+    "c++": "gcc",
+    "clang++": "clang",
 }
 
 
@@ -114,7 +119,7 @@ def canonical_name(name: str) -> str:
     if name.lower().endswith(".exe"):
         name = name[:-4]
     if name.startswith(("mkfs.", "newfs_", "fsck.")):
-        name = name[:4]
+        name = "fsck" if name.startswith("fsck") else "mkfs"
     found = _VERSIONED.fullmatch(name)
     if found:
         name = found.group(1)

@@ -26,6 +26,8 @@ class State:
         self.cwds: tuple[str, ...] = (".",)
         self.positional: tuple[Arg, ...] | None = None
         self.remotes: frozenset[str] = frozenset()
+        self.unpacked: frozenset[str] = frozenset()
+        self.aliases: dict[str, str] = {}
         self.calls: tuple[str, ...] = ()
         self.in_background = False
         self.endless = False
@@ -58,6 +60,8 @@ class State:
             self.files[path] = _union(self.files.get(path, ()), outs) or (Out(),)
         self.cwds = _union(self.cwds, other.cwds) or self.cwds
         self.remotes |= other.remotes
+        self.unpacked |= other.unpacked
+        self.aliases = {**self.aliases, **other.aliases}
         if self.positional != other.positional:
             self.positional = None
 

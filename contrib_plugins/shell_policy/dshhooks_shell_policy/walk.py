@@ -96,6 +96,7 @@ class Walker:
             inner.in_background = True
             flowing = self.node(command, inner, flowing)
             state.files.update(inner.files)
+            state.unpacked |= inner.unpacked
         return flowing
 
     # -- compound commands -------------------------------------------------------------------------
@@ -109,6 +110,7 @@ class Walker:
             inner = state.fork()
             out = self.script(node.sequence[0], inner, stdin)
             state.files.update(inner.files)
+            state.unpacked |= inner.unpacked
             return out
         expander = Expander(self.engine, state)
         expander.visit((*node.words, *(p for p in node.patterns if node.kind == "case")))
@@ -203,6 +205,10 @@ class Walker:
 
     def _with_redirects(self, node: Simple, argv: list[Arg], state: State, stdin: Out) -> Out:
         stdin, sinks = self.redirects(node.redirects, state, stdin)
+        if sinks and [a.text for a in argv] in ([], [":"], ["true"], ["cat", "/dev/null"], ["echo", "-n"], ["printf", ""]):
+            for target in sinks:
+                if target.tags & {"stdin", "sub", "glob", "file"} and "mktemp" not in target.tags:
+                    self.engine.ask("empties files whose names are not known")
         out = self.engine.command(argv, state, stdin) if argv else NOTHING
         return self._sink(out, sinks, state)
 

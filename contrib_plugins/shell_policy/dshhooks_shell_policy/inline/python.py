@@ -260,6 +260,10 @@ class _Visitor:
 
     def _call(self, node: ast.Call) -> None:
         function = self.dotted(node.func)
+        if any(keyword.arg == "trust_remote_code" for keyword in node.keywords):
+            self.inv.ask("python: runs code that comes with downloaded data")
+        if function.endswith("dotenv_values"):
+            self.inv.ask("python: reads secrets from .env")
         if function in _RUNS_TEXT or function in _RUNS_ARGV:
             self.handled.update(id(n) for n in ast.walk(node.func))
             self._runs(node, function)
@@ -353,6 +357,8 @@ class _Visitor:
         elif func.attr in ("sendall", "sendto", "connect", "system", "popen", "exec_command", "spawn") and not self.dotted(func).startswith(("sqlite3.", "psycopg", "duckdb.", "sqlalchemy", "logging")):
             if func.attr not in ("connect",) or (node.args and isinstance(node.args[0], ast.Tuple)):
                 self.inv.ask(f"python: calls {func.attr}")
+        elif (func.attr == "delete" and not node.args) or func.attr in ("drop_all", "drop_database", "drop_collection", "drop_table", "flushall", "flushdb", "delete_many"):
+            self.inv.ask(f"python: calls {func.attr}")
         elif func.attr in ("execute", "executescript", "executemany") and node.args:
             statement = self.constant(node.args[0])
             if isinstance(statement, str):

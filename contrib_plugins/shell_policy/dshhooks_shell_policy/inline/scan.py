@@ -25,15 +25,15 @@ _BAD: dict[str, re.Pattern[str]] = {
     "node": _p(
         r"child_process|worker_threads|process\s*\.\s*(?:binding|dlopen|kill|setuid|mainModule|abort|chdir)|process\s*\[|\bexec(?:Sync|File|FileSync)?\s*\(\s*[`'\"]|\bspawn(?:Sync)?\s*\(|\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(|\.constructor\s*\(\s*['\"]|constructor\s*\[|\bvm\b\s*[.'\"]"
         r"|\b(?:rm|rmdir|unlink|truncate|chmod|chown|symlink|link|rename|cp)(?:Sync)?\s*\(\s*(?!['\"]\.?/?(?:tmp|dist|build|out)\b)|\b(?:rm|rmdir|unlink)\w*\s*\(|require\s*\(\s*(?!['\"`])|import\s*\(\s*(?!['\"`])|globalThis\s*\[|\bnet['\"]|['\"](?:node:)?(?:net|tls|dgram|dns|cluster|repl|inspector|vm|http2)['\"]"
-        r"|method\s*:\s*['\"](?:POST|PUT|DELETE|PATCH)|\.request\s*\(|\.post\s*\(|\bDeno\.(?:run|Command|remove|env|writeTextFile|writeFile|connect|listen)|\bBun\.(?:\$|spawn|spawnSync|write)|\$`|process\.env\s*\)|JSON\.stringify\s*\(\s*process\.env|Object\.\w+\s*\(\s*process\.env|fromCharCode|\batob\s*\(|Buffer\.from\s*\([^)]*(?:base64|hex)"
+        r"|method\s*:\s*['\"](?:POST|PUT|DELETE|PATCH)|\.request\s*\(|\.post\s*\(|\bDeno\.(?:run|Command|remove|env|writeTextFile|writeFile|connect|listen)|\bBun\.(?:\$|spawn|spawnSync|write)|\$`|process\.env\s*\)|dotenv.*parsed|JSON\.stringify\s*\(\s*process\.env|Object\.\w+\s*\(\s*process\.env|fromCharCode|\batob\s*\(|Buffer\.from\s*\([^)]*(?:base64|hex)"
     ),
     "perl": _p(
-        r"\b(?:system|exec|fork|kill|syscall|unlink|rmdir|rename|symlink|link|chmod|chown|truncate|dbmopen|socket|connect|sysopen|opendir)\b\s*(?:\(|[\"'`$@%{<]|qw?\b|q[qxw]?\s*[{(/|\[]|\d|glob)|`|\bqx\b|\beval\b\s*(?:\(|[\"'$`q]|;|$)|\bopen\b\s*\(?\s*(?:my\s*)?[\w$*]+\s*,\s*(?:\"|'|q)?\s*[|>+]|\bopen\b\s*\(?[^;]*\|[\"']|\bopen\b\s*\(?\s*\w+\s*,\s*[\"'][^\"']*[|>]"
+        r"\bfork\b|\b(?:system|exec|fork|kill|syscall|unlink|rmdir|rename|symlink|link|chmod|chown|truncate|dbmopen|socket|connect|sysopen|opendir)\b\s*(?:\(|[\"'`$@%{<]|qw?\b|q[qxw]?\s*[{(/|\[]|\d|glob)|`|\bqx\b|\beval\b\s*(?:\(|[\"'$`q]|;|$)|\bopen\b\s*\(?\s*(?:my\s*)?[\w$*]+\s*,\s*(?:\"|'|q)?\s*[|>+]|\bopen\b\s*\(?[^;]*\|[\"']|\bopen\b\s*\(?\s*\w+\s*,\s*[\"'][^\"']*[|>]"
         r"|\b(?:IO|File)::(?:Socket|Path|Copy|Temp|Pipe)|\bIPC::|\bSocket\b|\bPOSIX::(?:exec|_exit|system|fork|execv\w*)|\bremove_tree|\brmtree|\bLWP|\bHTTP::|\bNet::|\brequire\b\s+[\"'$]|\bdo\b\s+[\"'$]|s(?P<d>[/|#!,{]).*(?P=d).*(?P=d)\w*ee|\bInline\b|\bAcme|\bDynaLoader|\bXSLoader|&\{|\bsyscall|<\s*\$ENV|\*\{|\bpack\b.*\beval"
     ),
     "ruby": _p(
         r"\b(?:system|exec|spawn|fork|syscall|trap|load|abort_on_exception|instance_eval|class_eval|module_eval|binding|define_method|send|__send__|public_send|const_get)\b\s*(?:\(|[\"'`:%]|\s+[\"'%a-z])|`|%x|\beval\b|\bIO\.(?:popen|write|binwrite|copy_stream|read\s*\(\s*['\"]\|)|\bOpen3|\bPTY|\bProcess\.|\bKernel\.|\bFileUtils\b|\bFile\.(?:delete|unlink|rename|write|chmod|symlink|truncate|open\s*\([^)]*['\"][wa])"
-        r"|\bDir\.(?:delete|rmdir|unlink|rmtree|home)|\bPathname\b.*\b(?:rmtree|delete|unlink)|\.rm_rf|\bTCPSocket|\bTCPServer|\bUDPSocket|\bNet::|\bURI\.open|\bopen\s*\(\s*['\"](?:\||http)|\bSocket\b|\brequire\s*\(?\s*['\"](?:socket|open3|pty|net/|fiddle|open-uri)|\bFiddle|\bDL\b|\bENV\.(?:to_h|each|inspect|map|to_a)|p\s+ENV\s*$|\bMarshal\.load|\bObjectSpace|\bunpack1?\b.*\beval|\bCGI\b"
+        r"|\bDir\.(?:delete|rmdir|unlink|rmtree|home)|\bPathname\b.*\b(?:rmtree|delete|unlink)|\.rm_rf|\bTCPSocket|\bTCPServer|\bUDPSocket|\bNet::|\bURI\.open|\bopen\s*\(\s*['\"](?:\||http)|\bSocket\b|\brequire\s*\(?\s*['\"](?:socket|open3|pty|net/|fiddle|open-uri)|\bFiddle|\bDL\b|\bENV\.(?:to_h|each|inspect|map|to_a)|p\s+ENV\s*$|\bMarshal\.load|\bObjectSpace|\b(?:delete_all|destroy_all|drop_table|truncate_tables|update_all)\b|\.execute\b|\bunpack1?\b.*\beval|\bCGI\b"
     ),
     "php": _p(
         r"\b(?:system|exec|shell_exec|passthru|popen|proc_open|pcntl_\w+|eval|assert|create_function|unlink|rmdir|rename|chmod|chown|chgrp|symlink|link|mail|dl|fsockopen|pfsockopen|stream_socket_\w+|socket_\w+|curl_\w+|ftp_\w+|ssh2_\w+|putenv|ini_set|call_user_func\w*|array_map|usort|preg_replace_callback|register_shutdown_function|include|include_once|require|file_put_contents|fwrite|copy|move_uploaded_file|base64_decode|gzinflate|str_rot13|phpinfo|posix_\w+|getenv\s*\(\s*\))\s*\("
@@ -49,9 +49,9 @@ _BAD: dict[str, re.Pattern[str]] = {
         r"\b(?:system|popen|exec[lv]\w*|posix_spawnp?|fork|vfork|unlink|unlinkat|rmdir|remove|rename|socket|connect|bind|kill|ptrace|dlopen|chmod|chown|setuid|setgid|mount|umount2?|reboot|syscall|truncate|nftw|fts_open)\s*\(|__attribute__\s*\(\s*\(\s*constructor|\b__asm__|\basm\b|std::process|Command::new|std::net|TcpStream|remove_dir_all|remove_file|fs::remove|libc::|std::filesystem::remove|\bunsafe\b.*extern"
     ),
     "go": _p(r"os/exec|exec\.Command|os\.(?:Remove|RemoveAll|Rename|Chmod|Chown|Truncate|StartProcess|Symlink|Link|Environ)|syscall\.|\"net\"|net\.Dial|http\.Post|unsafe|plugin\.Open|cgo|import \"C\""),
-    "java": _p(r"Runtime|ProcessBuilder|\bFiles\.(?:delete|walk|move|write)|\.delete\s*\(|Socket|URLClassLoader|ScriptEngine|Unsafe|System\.getenv\s*\(\s*\)|HttpURLConnection|reflect"),
+    "java": _p(r"Runtime|ProcessBuilder|\bFiles\.(?:delete|walk|move|write)|\.delete\s*\(|Socket|URLClassLoader|ScriptEngine|Unsafe|System\.getenv\s*\(\s*\)|HttpURLConnection|reflect|sys\.process|\.!"),
     "groovy": _p(r"\.execute\s*\(|Runtime|ProcessBuilder|\.delete\w*\s*\(|Socket|Eval\.|evaluate\s*\(|URL\s*\("),
-    "elixir": _p(r"System\.(?:cmd|shell|halt|get_env\s*\(\s*\)|stop)|:os\.cmd|File\.(?:rm|rm_rf|write|rename|cp|chmod)|Code\.eval|Port\.open|:gen_tcp|:httpc|:init\."),
+    "elixir": _p(r"System\.(?:cmd|shell|halt|get_env\s*\(\s*\)|stop)|:os\.cmd|File\.(?:rm|rm_rf|write|rename|cp|chmod)|Code\.eval|\bos:cmd|\bfile:(?:delete|write|del_dir)|open_port|Port\.open|:gen_tcp|:httpc|:init\."),
     "scheme": _p(r"(?i)\bsystem\*?\b|shell-command|call-process|start-process|delete-file|delete-directory|open-network|make-network|url-retrieve|\beval\b|execlp?|process-spawn|rename-file|write-region|load-file|run-command|sh\s"),
 }
 _BAD["ts"] = _BAD["node"]

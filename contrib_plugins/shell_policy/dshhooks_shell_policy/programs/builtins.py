@@ -46,6 +46,8 @@ def echo(inv: Invocation) -> Out | None:
 
 def _printed(inv: Invocation) -> None:
     names = secret_variables(inv.args)
+    if any("indirect" in arg.tags for arg in inv.args):
+        inv.ask("prints a variable whose name is not known")
     if names:
         inv.ask("prints the secret variable " + ", ".join(names))
 
@@ -94,13 +96,15 @@ def _formatted(args: list[Arg]) -> tuple[str | None, frozenset[str]]:
 def cat(inv: Invocation) -> Out | None:
     """Prints files; pagers may be told to run something."""
     for arg in inv.args:
-        if inv.name in ("less", "more", "most") and re.match(r"\+.*!|-\S*k.|--lesskey|-[oO]\S|--log-file", arg.text):
+        if inv.name in ("less", "more", "most") and re.match(r"\+.*!|-\S*k.?|--lesskey|-[oO]\S|--log-file", arg.text):
             inv.ask("the pager is told to run or write something")
     operands = [arg for arg in inv.args if not arg.text.startswith("-") or arg.text == "-"]
     plain = inv.name in ("cat", "less", "more", "bat") and all(a in operands or a.text in ("-u", "-s", "-n", "--plain", "-p") for a in inv.args)
     if not operands or (inv.name != "cat" and not plain):
         return inv.stdin if plain else inv.stdin.derived(*_tags_of(inv, operands))
     outs = [inv.stdin if arg.text == "-" else inv.read(arg) for arg in operands]
+    if inv.name == "cat" and any(arg.text in ("/dev/zero", "/dev/urandom", "/dev/random") for arg in operands):
+        return Out(None, frozenset({"endless"}))
     if not plain or any(out.text is None for out in outs):
         tags = frozenset().union(*(out.tags for out in outs), {"file"})
         return Out(None, tags)
@@ -152,8 +156,8 @@ def quiet(inv: Invocation) -> Out | None:
             _subscript(inv, arg)
     if inv.name == "umask" and inv.texts and re.fullmatch(r"0*", inv.texts[0]):
         inv.ask("makes new files writable by everybody")
-    if inv.name == "ulimit":
-        return ANYTHING
+    if inv.name == "yes":
+        return Out(None, frozenset({"endless"}))
     if inv.name in (":", "true", "false"):
         return NOTHING
     return Out(None, frozenset({"machine"} if inv.name in ("hostname", "whoami", "id", "uname") else {"num"} if inv.name in ("date", "seq", "nproc", "expr", "bc") else set()))
@@ -191,6 +195,9 @@ def declare(inv: Invocation) -> Out | None:
         name, equals, value = arg.text.partition("=")
         if reference and re.search(r"\$\(|`", value):
             inv.deny("a reference with a subscript runs a command")
+        if reference and equals:
+            inv.state.assign(name, unknown("reference"))
+            continue
         if equals and re.fullmatch(r"[A-Za-z_]\w*\+?", name):
             _assign_to(inv, Arg(name.rstrip("+")), arg.with_text(value))
         elif not equals and inv.state.known_var(name):
@@ -234,6 +241,9 @@ def _input_words(inv: Invocation) -> list[Arg] | None:
     text = inv.stdin.text
     if text is None or UNKNOWN in text or len(text) > 4000 or (inv.name == "read" and text.count("\n") > 1):
         return None
+    separators = inv.state.vars.get("IFS", (Arg(""),))[0]
+    if inv.name == "read" and isinstance(separators, Arg) and separators.text.strip() and separators.known:
+        return [Arg(word) for word in re.split("[" + re.escape(separators.text) + "]", text.rstrip("\n"))]
     return [Arg(word) for word in (text.split() if inv.name == "read" else text.splitlines())]
 
 
@@ -305,9 +315,10 @@ def trap(inv: Invocation) -> Out | None:
 def alias(inv: Invocation) -> Out | None:
     """An alias is a script with a name."""
     for arg in inv.args:
-        _, equals, value = arg.text.partition("=")
+        name, equals, value = arg.text.partition("=")
         if equals:
             inv.script(arg.with_text(value), what="an alias")
+            inv.state.aliases = {**inv.state.aliases, name: value}
     return NOTHING
 
 
@@ -317,6 +328,8 @@ def interactive(inv: Invocation) -> Out | None:
     parsed = inv.options("CFXfxepqruo")
     if inv.name in ("complete", "compgen") and parsed.has("-C", "-F"):
         inv.ask("runs a completion command")
+    if inv.name == "compgen" and parsed.has("-e", "-v"):
+        return Out(None, frozenset({"environment"}))
     if (inv.name == "bind" and parsed.has("-x", "-f")) or (inv.name == "enable" and parsed.has("-f")) or inv.name in ("zmodload", "fc"):
         inv.ask("loads or runs code")
     return ANYTHING

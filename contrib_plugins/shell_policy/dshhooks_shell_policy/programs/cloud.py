@@ -9,7 +9,7 @@ import attrs
 
 from ..invocation import Invocation
 from ..registry import program
-from ..values import Out
+from ..values import ANYTHING, Out
 
 
 @attrs.frozen
@@ -20,11 +20,13 @@ class Cloud:
         ask: a pattern over the words (options included), joined by blanks.
         deny: likewise, for credentials.
         fine: what passes although ``ask`` matches.
+        reads: when given, everything that does not match it asks.
     """
 
     ask: str = ""
     deny: str = ""
     fine: str = r"(?!)"
+    reads: str = ""
 
 
 _DESTROY = (
@@ -33,52 +35,54 @@ _DESTROY = (
 )
 _CHANGE = r"(?:^|[ :-])(?:create|put|attach|update|modify|set|add|import|change|grant|assign|apply|deploy|promote|publish|restore|replace|run-instances|invoke|start|reboot|scale|patch|execute|send)(?=$|[ :-])"
 
+_LOOKS = (
+    r"(?:^| |:)(?:list|ls|get|show|describe|info|status|version|--version|-v|help|--help|-h|logs|log|tail|whoami|ps|members|catalog|preview|validate|lint|dev|serve|build|emulators:start|start|check|diff|events|regions|sizes|images|inspect|members|services|nodes|health|doctor|docs|init|types|typegen|gen|local|pages dev|config (?:list|get)|listen)(?= |$)"
+)
+_HANDS_OUT = r"(?i)(?:token|secret|passw|credential|--show-secrets|/creds|api-?key|env[: ](?:pull|get|list)|variables)"
+
 _CLOUDS: dict[str, Cloud] = {
     "aws": Cloud(
-        ask=_DESTROY + r"|(?:^| )s3 (?:mv|sync|cp)\b.* s3://|s3 sync .*--delete|--acl public|" + _CHANGE + r"|(?:^| )(?:ssm start-session|ecs execute-command|sts assume-role\b|configure (?:set|import)|sso login)",
-        deny=r"secretsmanager get-secret|with-decryption|configure get .*(?:secret|key|token)|configure export-credentials|sts get-session-token|ecr get-(?:login|authorization)|iam create-access-key|kms decrypt|get-parameters? .*decrypt|codeartifact get-authorization|rds generate-db-auth|eks get-token|get-federation-token",
-        fine=r"(?:^| )(?:describe|list|get)-[\w-]+(?: (?!.*(?:secret|decrypt))|$)|(?:^| )(?:s3 ls|logs tail|help)\b",
+        reads=r"(?:^| )(?:describe|list|get|head|lookup|search|batch-get|query|scan|select|estimate|validate|test|filter|wait|preview|simulate|check|is|detect|count)-?[\w-]*(?= |$)|(?:^| )(?:s3 ls|logs tail|help|s3 cp s3://\S+ (?!s3:)\S+|s3 sync s3://\S+ (?!s3:)\S+|--version|configure list|sts get-caller-identity)(?= |$)|^(?:\S+ )?help$",
+        deny=r"secretsmanager get-secret|secretsmanager batch-get|with-decryption|configure get .*(?:secret|key|token)|configure export-credentials|sts (?:get-session|assume-role|get-federation)|ecr get-(?:login|authorization)|iam create-access-key|kms decrypt|codeartifact get-authorization|rds generate-db-auth|eks get-token|get-password-data|get-user-data|s3 presign|function-configuration|get-login-password|cognito-idp admin-get|get-credential",
     ),
     "gcloud": Cloud(
-        ask=_DESTROY + "|" + _CHANGE + r"|(?:^| )(?:ssh|scp|auth login|auth activate)\b|storage (?:cp|mv|rsync)\b.* gs://",
-        deny=r"print-(?:access|identity)-token|application-default print|secrets versions access|service-accounts keys create|config-helper|kms decrypt",
-        fine=r"(?:^| )(?:list|describe|config (?:list|get|get-value)|info|version|logging read)(?:$| )",
+        reads=r"(?:^| )(?:list|describe|info|version|--version|help|get-value|config (?:list|get)|logging read|get-iam-policy|read|tail|search[\w-]*|configurations (?:list|describe)|components list|auth list|storage ls|get-server-config|lookup|topic)(?= |$)",
+        deny=r"print-(?:access|identity)-token|application-default print|secrets versions access|service-accounts keys create|config-helper|kms decrypt|auth print",
     ),
     "gsutil": Cloud(ask=_DESTROY + r"|(?:^| )(?:cp|mv|rsync)\b.* gs://|(?:^| )(?:acl|iam|setmeta|web|cors) "),
     "bq": Cloud(ask=_DESTROY + r"|(?i:\b(?:delete\s+from|drop\s+|truncate|update\s+\w+\s+set|merge\s+into)\b)|(?:^| )(?:load|cp|mk|extract)\b"),
     "az": Cloud(
-        ask=_DESTROY + "|" + _CHANGE + r"|(?:^| )(?:storage blob upload\S*|storage copy|vm run-command|login|ad sp create\S*|rest)\b",
-        deny=r"get-access-token|keyvault secret (?:show|download)|keys? list|list-keys|credential|connection-string|get-credentials",
-        fine=r"(?:^| )(?:list|show|version|account (?:show|list)|group list|monitor \S+ list|acr login)(?:$| )",
+        reads=r"(?:^| )(?:list|show|version|--version|account (?:show|list)|find|acr login|exists|check-[\w-]+|get-instance-view|logs|tail|query|get-versions|get-upgrades|wait|list-[\w-]+)(?= |$)",
+        deny=r"get-access-token|keyvault secret (?:show|download)|keys? list|list-keys|credential|connection-string|show-connection|list-connection|get-credentials|list-secrets|list-publishing",
     ),
     "terraform": Cloud(
         ask=r"(?:^| )(?:destroy|apply|taint|untaint|import|force-unlock|login|logout)(?:$| )|(?:^| )state (?:rm|mv|push|replace-provider|pull)|workspace delete|-destroy\b|run-all (?:apply|destroy)|-from-module",
         deny=r"",
         fine=r"(?:^| )plan(?:$| (?!.*-destroy))",
     ),
-    "pulumi": Cloud(ask=r"(?:^| )(?:destroy|up|update|cancel|import|refresh|login|logout)(?:$| )|stack rm|state delete|--show-secrets|config .*--secret"),
+    "pulumi": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "cdk": Cloud(ask=r"(?:^| )(?:destroy|deploy|bootstrap|import|gc|rollback)(?:$| )|(?:^| )(?:-a|--app)[ =]"),
     "sls": Cloud(ask=r"(?:^| )(?:remove|deploy|invoke|rollback)(?:$| )"),
     "sam": Cloud(ask=r"(?:^| )(?:delete|deploy|sync|publish)(?:$| )"),
-    "eksctl": Cloud(ask=_DESTROY + "|" + _CHANGE + r"|(?:^| )(?:drain|scale|upgrade)\b"),
-    "flyctl": Cloud(ask=_DESTROY + r"|(?:^| )(?:deploy|launch|ssh|secrets (?:set|import|unset)|scale|proxy|auth token|tokens)\b"),
+    "eksctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "flyctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "heroku": Cloud(ask=_DESTROY + r"|(?:^| )(?:config(?::\w+)?(?: |$)|run\b|run:\w+|pg:(?:reset|push|pull|copy|promote|psql)|ps:\w+|auth:token|domains:\w+|git:remote|deploy)|--confirm"),
-    "doctl": Cloud(ask=_DESTROY + "|" + _CHANGE + r"|auth token"),
-    "hcloud": Cloud(ask=_DESTROY + "|" + _CHANGE),
-    "linode-cli": Cloud(ask=_DESTROY + "|" + _CHANGE),
-    "oci": Cloud(ask=_DESTROY + "|" + _CHANGE),
-    "ibmcloud": Cloud(ask=_DESTROY + "|" + _CHANGE),
-    "scw": Cloud(ask=_DESTROY + "|" + _CHANGE),
-    "vercel": Cloud(ask=_DESTROY + r"|(?:^| )(?:--prod|deploy|env (?:pull|add|rm)|promote|alias set|secrets?)(?:$| )|^$|--token"),
-    "netlify": Cloud(ask=_DESTROY + r"|(?:^| )(?:deploy|sites:\w+|env:(?:set|get|list|import|unset))(?:$| )"),
-    "wrangler": Cloud(ask=_DESTROY + r"|(?:^| )(?:deploy|publish|secret|rollback|d1 execute|kv:?\w* ?\w*:? ?delete)\b"),
-    "firebase": Cloud(ask=_DESTROY + r"|(?:^| )(?:deploy|\w+:(?:delete|set|disable|remove|import|export))(?:$| )|login:ci|--all-collections"),
-    "supabase": Cloud(ask=_DESTROY + r"|(?:^| )(?:db (?:reset|push)|secrets \w+|functions deploy|link)\b"),
-    "railway": Cloud(ask=_DESTROY + r"|(?:^| )(?:up|run|variables|connect|deploy)\b"),
+    "doctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "hcloud": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "linode-cli": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "oci": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "ibmcloud": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "scw": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "vercel": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "netlify": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "wrangler": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "firebase": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "supabase": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "railway": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "render": Cloud(ask=_DESTROY),
     "gh": Cloud(
         ask=r"(?:^| )(?:repo|release|secret|variable|run|cache|issue|pr|label|gist|ssh-key|gpg-key|codespace|project|workflow|ruleset) (?:delete|archive|rename|remove|transfer|close-all|disable|set|edit --visibility)\b|(?:^| )gist (?:create|edit)\b|(?:^| )extension (?:install|exec|upgrade)"
-        r"|(?:^| )auth (?:token|login|logout|refresh|setup-git)|(?:^| )api\b.*(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|(?:^| )(?:repo|codespace) (?:create|fork|sync --force|ssh|cp)\b|(?:^| )alias (?:set|import)|(?:^| )pr merge\b.*--admin|(?:^| )ssh-key add|(?:^| )config set|--visibility[ =]public|(?:^| )workflow run|(?:^| )release (?:create|upload)",
+        r"|(?:^| )auth (?:token|login|logout|refresh|setup-git)|(?:^| )api\b.*(?:(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|mutation\b)|(?:^| )(?:repo|codespace) (?:create|fork|sync --force|ssh|cp)\b|(?:^| )alias (?:set|import)|(?:^| )pr merge\b.*--admin|(?:^| )ssh-key add|(?:^| )config set|--visibility[ =]public|(?:^| )workflow run|(?:^| )release (?:create|upload)",
         deny=r"auth token|auth status .*(?:-t\b|--show-token)",
     ),
     "glab": Cloud(ask=r"(?:^| )\w+ (?:delete|remove)\b|auth (?:login|status -t)|(?:^| )api\b.*(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|variable (?:get|set|export)|snippet create|alias set"),
@@ -86,9 +90,9 @@ _CLOUDS: dict[str, Cloud] = {
         ask=r"(?:^| )(?:delete|write|login|unwrap|destroy|seal|unseal|operator|secrets (?:disable|enable|move|tune)|auth (?:disable|enable)|policy (?:write|delete)|lease revoke|token (?:create|revoke)|kv (?:delete|destroy|put|patch|metadata delete|undelete|rollback)|ssh|audit disable)(?:$| )",
         deny=r"(?:^| )(?:read|kv get|print token|unwrap|token lookup)(?:$| )",
     ),
-    "consul": Cloud(ask=r"(?:^| )(?:kv (?:delete|put|import|export)|leave|force-leave|operator|exec|acl|lock|maint|snapshot restore|config (?:delete|write))(?:$| )"),
-    "nomad": Cloud(ask=_DESTROY + r"|(?:^| )(?:job (?:run|stop|purge)|run|stop|node drain|system gc|alloc (?:exec|stop)|exec|operator)(?:$| )"),
-    "etcdctl": Cloud(ask=r"(?:^| )(?:del|put|txn|member (?:remove|add)|snapshot restore|compaction|defrag|user|role|auth)(?:$| )"),
+    "consul": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "nomad": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "etcdctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "ansible": Cloud(ask=r".+", fine=r"--version|--list-hosts|^localhost -m (?:setup|ping)$|-m ping\b"),
     "ansible-playbook": Cloud(ask=r".+", fine=r"--version|--syntax-check|--list-(?:tasks|hosts|tags)|--check"),
     "ansible-vault": Cloud(ask=r"(?:^| )(?:view|decrypt|edit|rekey)"),
@@ -103,9 +107,9 @@ _CLOUDS: dict[str, Cloud] = {
     "sops": Cloud(ask=r"(?:^| )(?:-d|--decrypt|decrypt|exec-env|exec-file|edit)(?:$| )|^[^-]\S*$"),
     "doppler": Cloud(ask=r"(?:^| )(?:secrets|run|configure)\b"),
     "infisical": Cloud(ask=r"(?:^| )(?:secrets|run|export)\b"),
-    "chamber": Cloud(ask=r"(?:^| )(?:read|exec|export|env|write|delete)\b"),
-    "stripe": Cloud(ask=r"(?:^| )(?:\w+ (?:delete|cancel|create|update)|delete|post|login|trigger)(?:$| )|--live"),
-    "twilio": Cloud(ask=r"api:|\bcreate\b|\bremove\b"),
+    "chamber": Cloud(reads=r"^version"),
+    "stripe": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
+    "twilio": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "okta": Cloud(ask=r".+"),
     "snyk": Cloud(ask=r"(?:^| )(?:auth|config set)\b"),
     "sentry-cli": Cloud(ask=_DESTROY),
@@ -114,12 +118,16 @@ _ALIASES = {"serverless": "sls", "fly": "flyctl", "tofu": "terraform", "now": "v
 
 
 def _judge(cloud: Cloud) -> Callable[[Invocation], Out | None]:
-    ask, deny, fine = (re.compile(p) if p else None for p in (cloud.ask, cloud.deny, cloud.fine))
+    ask, deny, fine, reads = (re.compile(p) if p else None for p in (cloud.ask, cloud.deny, cloud.fine, cloud.reads))
 
     def judge(inv: Invocation) -> Out | None:
         words = " ".join(inv.texts)[:4000]
+        if words in ("--help", "help", "--version") or inv.texts[-1:] == ["--help"]:
+            return ANYTHING
         if deny is not None and deny.search(words):
             inv.deny("hands out credentials or secrets")
+        elif reads is not None and words and not reads.search(words):
+            inv.ask("may change or remove what runs elsewhere")
         elif ask is not None and ask.search(words) and not (fine is not None and fine.search(words)):
             inv.ask("changes or removes what runs elsewhere")
         _common(inv, words)
@@ -134,7 +142,12 @@ def _common(inv: Invocation, words: str) -> None:
     if inv.name == "gh":
         for index, text in enumerate(inv.texts[:-1]):
             if text in ("-F", "--field", "-f", "--body-file", "--notes-file", "--input"):
-                inv.engine.read_argument(inv.args[index + 1], inv.state)
+                value = inv.args[index + 1]
+                inv.engine.read_argument(value, inv.state)
+                if any(place.startswith(("~/.", "/etc")) for place in inv.places(value)):
+                    inv.ask("publishes a settings file: " + value.text)
+        if any(text in ("-F", "--field", "-f", "--raw-field", "--input") for text in inv.texts) and inv.texts[:1] == ["api"] and "graphql" not in inv.texts and not any(text in ("GET", "-XGET", "--method=GET") for text in inv.texts):
+            inv.ask("changes something through the API")
         if inv.texts[:2] == ["gist", "create"]:
             inv.read_all(inv.args[2:])
     elif inv.name in ("aws", "gsutil", "az", "gcloud"):

@@ -24,7 +24,7 @@ def docker(inv: Invocation) -> Out | None:
     compose = inv.name == "docker-compose"
     while args and args[0].text.startswith("-"):
         option = args.pop(0).text
-        if option in ("-H", "--host", "--context", "-c", "--config", "-l", "--log-level", "-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory") and args:
+        if option in ("-H", "--host", "--context", "-c", "--config", "-l", "--log-level", "-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "-n", "--namespace") and args:
             value = args.pop(0)
             if option in ("-H", "--host", "--context", "-c"):
                 inv.ask("works on another docker host: " + value.text)
@@ -124,10 +124,22 @@ def _mount(inv: Invocation, name: str, value: Arg) -> None:
             inv.deny(f"opens {place} of this machine to a container")
 
 
+def _environment(inv: Invocation, command: list[Arg]) -> None:
+    """The environment of a running container is where its secrets are."""
+    if len(command) == 1 and command[0].text in ("env", "printenv", "export", "set"):
+        inv.ask("prints the environment of a container")
+
+
+#: What makes a manifest more than a workload.
+_MANIFEST = re.compile(r"privileged[\"']?:\s*true|hostPID|hostNetwork|hostIPC|hostPath|cluster-admin|allowPrivilegeEscalation[\"']?:\s*true|SYS_ADMIN|docker\.sock")
+
+
 def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
     """The command of a container: judged like any other, but for paths that are the container's own."""
     if entrypoints:
         command = [*entrypoints, *command]
+    if len([a for a in command if not a.text.startswith("-")]) == 1 and command[0].text.rsplit("/", 1)[-1] in ("sh", "bash", "ash", "zsh") and inv.stdin.text is None and not inv.stdin.tags and not any("c" in a.text for a in command[1:]):
+        return Out(None, frozenset({"net"}))  # an interactive shell inside
     if command:
         inner = inv.with_args([])
         inner.state = inv.state.fork()
@@ -139,6 +151,7 @@ def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
     p = inv.with_args(rest).options("euw", ("--env", "--user", "--workdir", "--detach-keys", "--env-file", "--index"), stop=True)
     if p.has("--privileged"):
         inv.ask("gives a container more rights")
+    _environment(inv, list(p.rest[1:]))
     return _inside(inv, list(p.rest[1:]), [])
 
 
@@ -165,7 +178,7 @@ def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
 
 
 def _other_runtime(inv: Invocation, verb: str, rest: list[Arg]) -> Out | None:
-    if verb not in ("ps", "images", "ls", "list", "info", "version", "logs", "inspect", "stats", "inspecti", "pods", "image", "build", "bud", "pull", "from", "config"):
+    if verb not in ("ps", "images", "ls", "list", "info", "version", "logs", "inspect", "stats", "inspecti", "pods", "build", "bud", "pull", "from", "config") or {"rm", "delete", "prune", "remove", "import", "export"} & {a.text for a in rest}:
         inv.ask(f"{verb} of a container runtime")
         inv.run(rest[1:]) if len(rest) > 1 and verb in ("exec", "run") else None
     return ANYTHING
@@ -194,6 +207,7 @@ def kubectl(inv: Invocation) -> Out | None:
         command = inv.args[texts.index("--") + 1 :] if "--" in texts else ()
         if command:
             _inside(inv, list(command), [])
+            _environment(inv, list(command))
         if any(re.search(r"prod", t) for t in texts) and not command:
             inv.ask("opens a shell in a cluster")
     elif verb in ("apply", "create", "replace"):
@@ -214,6 +228,12 @@ def _apply(inv: Invocation, p, verb: str, words: list[str]) -> None:  # type: ig
         inv.ask("replaces or removes objects by force")
     if any("://" in value.text for value in p.values("-f", "--filename", "-k", "--kustomize")):
         inv.ask("applies a manifest from the network")
+    for value in p.values("-f", "--filename"):
+        content = inv.stdin if value.text == "-" else inv.written(value)
+        if content is not None and content.text is None and content.tags & {"net", "decoded"}:
+            inv.ask("applies a manifest from the network")
+        elif content is not None and content.text is not None and _MANIFEST.search(content.text):
+            inv.ask("applies a manifest with rights over the machine")
     if verb == "replace" or (verb == "create" and words[1:2] and re.match(r"(?:cluster)?role|token|serviceaccount", words[1])) or (verb == "create" and len(words) > 1 and not any(t.startswith("--dry-run") for t in inv.texts)):
         inv.ask("changes a cluster")
 
@@ -224,6 +244,10 @@ def helm(inv: Invocation) -> None:
     words = [text for text in inv.texts if not text.startswith("-")]
     verb = " ".join(words[:2])
     reads = ("list", "ls", "template", "lint", "get", "history", "status", "show", "search", "version", "dependency", "dep", "env", "repo list", "repo update", "test", "pull", "package", "create", "build", "diff", "verify", "plugin list", "analyze", "check", "render", "completion", "inspect", "app list", "app get", "dev", "up", "proxy-status", "version")
+    if inv.name == "helm" and re.search(r"get (?:values|manifest|all)", verb) and "--all" in inv.texts or re.search(r"get secrets?", verb):
+        inv.ask("prints values that may be secrets")
+    if "--help" in inv.texts or "-h" in inv.texts:
+        return
     if words and not any(verb == read or words[0] == read for read in reads):
         inv.ask(f"{verb} changes a cluster")
     if "--post-renderer" in inv.texts or any(text.startswith("--post-renderer=") for text in inv.texts):

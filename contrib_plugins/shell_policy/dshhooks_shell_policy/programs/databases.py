@@ -143,8 +143,8 @@ def mongo(inv: Invocation) -> Out | None:
 
 
 _TASK_BAD = re.compile(
-    r"(?:^|[\s:])(?:(?:db|database|migrate|ecto|schema|doctrine:\w+|sequelize)[:.](?:drop\w*|reset\w*|wipe|fresh|refresh|purge|truncate\w*|rollback|force|undo:all|schema:load|setup:force|migrate:(?:undo|reset|down)\S*)|db:migrate:undo:all|flush|reset_db|sqlflush|reset-db|drop-db|dropdb)(?:$|\s)"
-    r"|migrate\s+reset|--force-reset|migrate\s+\S+\s+zero|db\s+(?:drop|reset|wipe)|downgrade\s+(?:base|-\d)|\bmigrate:rollback|prune\b.*--force|--accept-data-loss|schema:drop|database:drop"
+    r"(?:^|[\s:])(?:(?:db|database|migrate|ecto|schema|doctrine:\w+|sequelize)[:.](?:drop\w*|reset\w*|wipe|fresh|refresh|purge|truncate\w*|rollback|force|undo:all|schema:load|setup:force|migrate:(?:undo|reset|down)\S*)|db:migrate:undo:all|flush|reset_db|sqlflush|reset-db|drop-db|dropdb)(?:$|[\s:])"
+    r"|migrate\s+reset|--force-reset|migrate\s+\S+\s+zero|db\s+(?:drop|reset|wipe)|downgrade\s+(?:base|-\d)|\bmigrate:rollback|prune\b.*--force|--accept-data-loss|push\b.*--force|schema:drop|database:drop"
 )
 
 
@@ -159,9 +159,16 @@ def task_runner(inv: Invocation) -> Out | None:
     """Framework task runners."""
     words = " ".join(inv.texts)
     judge_task(inv, words)
-    if re.search(r"(?:^|\s)(?:runner|eval|console -c|-e|run -e|shell -c|php-eval|php:eval|ev)\s", words + " ") and inv.name in ("rails", "mix", "rake", "drush", "wp"):
+    if re.search(r"(?:^|\s)(?:runner|eval|r|console -c|-e|run -e|shell -c|php-eval|php:eval|ev)\s", words + " ") and inv.name in ("rails", "mix", "rake", "drush", "wp"):
         language = {"rails": "ruby", "rake": "ruby", "drush": "php", "wp": "php"}.get(inv.name, "ruby")
         inv.code(language, inv.args[-1])
+    if inv.stdin.text is not None:
+        if inv.name == "prisma" and "execute" in inv.texts:
+            inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))
+        elif inv.name in ("flask", "rails") and {"shell", "console", "c"} & set(inv.texts):
+            inv.code("python" if inv.name == "flask" else "ruby", Arg(inv.stdin.text, inv.stdin.tags))
+        elif {"dbshell", "dbconsole", "db"} & set(inv.texts):
+            inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))
     if inv.name in ("dbmate", "goose", "migrate", "diesel", "sqlx", "flyway", "liquibase", "atlas") and re.search(r"(?:^|\s)(?:drop\w*|down|reset|redo|clean|database\s+(?:drop|reset)|rollback\w*|force)(?:\s|$)", words):
         inv.ask("drops or resets a database")
     return None

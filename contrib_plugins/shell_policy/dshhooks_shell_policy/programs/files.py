@@ -6,9 +6,13 @@ import posixpath
 import re
 
 from ..invocation import Invocation
-from ..paths import is_broad, is_outside, is_temporary, write_kind
-from ..registry import program
+from ..paths import is_broad, is_outside, is_temporary, read_kind, write_kind
+from ..registry import handler_for, program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
+
+
+#: Patterns nobody misses the files of: leftovers by suffix, anything in directories that are built anew.
+_JUNK_FILES = re.compile(r"\.(?:log|tmp|temp|pyc|pyo|bak|orig|rej|swp|o|obj|out|class|cache|pid|lock\.tmp|tgz|tar\.gz|whl)$|~$|(?:^|/)(?:dist|build|out|target|coverage|tmp|temp|\.cache|logs?)/|\.log\.\S+$")
 
 
 def judge_removal(inv: Invocation, targets: tuple[Arg, ...], *, recursive: bool = False) -> None:
@@ -18,6 +22,10 @@ def judge_removal(inv: Invocation, targets: tuple[Arg, ...], *, recursive: bool 
         places = inv.places(target)
         if any(is_broad(place) for place in places):
             inv.ask("removes everything in " + places[0])
+        elif any(read_kind(place) for place in places):
+            inv.ask("removes a secret: " + places[0])
+        elif (target.glob or "glob" in target.tags) and not all(_JUNK_FILES.search(place) or is_temporary(place) for place in places):
+            inv.ask("removes whatever matches " + target.text.replace(UNKNOWN, "…"))
         elif any(re.search(r"(?:^|/)\.git(?:/|$)", place) for place in places):
             inv.ask("removes part of a repository")
         elif not target.known and not target.tags & {"mktemp", "num"} and (target.split or target.tags & {"stdin", "sub"}):
@@ -39,7 +47,7 @@ def rm(inv: Invocation) -> Out | None:
     if parsed.has("--no-preserve-root"):
         inv.deny("may remove the whole machine")
     targets = parsed.operands
-    if targets and all("mktemp" in target.tags for target in targets):
+    if targets and all("mktemp" in target.tags and all(place.startswith("/tmp/tmp.") for place in inv.places(target)) for target in targets):
         return NOTHING
     if recursive and forced and parsed.has("-r", "-R", "--recursive"):
         inv.deny("recursive forced removal of " + (targets[0].text.replace(UNKNOWN, "…") if targets else "something"))
@@ -101,6 +109,8 @@ def copy(inv: Invocation) -> Out | None:
             inv.read(source)
         if inv.name == "mv":
             _moved(inv, source, parsed.operands[-1])
+    if inv.name in ("cp", "install", "ln") and any(source.text == "/dev/null" for source in sources):
+        inv.ask("empties files")
     for target in _targets(inv, parsed.operands, directory):
         inv.write(target, None)
         _remember(inv, sources, target)
@@ -137,7 +147,9 @@ def _remember(inv: Invocation, sources: tuple[Arg, ...], target: Arg) -> None:
     content = inv.written(sources[0])
     if content is not None:
         inv.engine.remember(target, inv.state, content)
-    elif sources[0].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
+    elif posixpath.splitext(sources[0].text)[1] != posixpath.splitext(target.text)[1] and inv.name == "mv":
+        inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
+    elif inv.name == "ln" and "/" not in sources[0].text and handler_for(sources[0].text) is not None or sources[0].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
         for place in inv.places(target):
             inv.state.files[place] = (Out(sources[0].text, frozenset({"copy"})),)
 
@@ -174,6 +186,10 @@ def dd(inv: Invocation) -> Out | None:
             inv.read(arg.with_text(value))
         elif key == "of":
             written = True
+            if not arg.known and arg.tags & {"stdin", "sub", "glob"}:
+                inv.ask("writes over files whose names are not known")
+            if any(text == "if=/dev/null" for text in inv.texts):
+                inv.ask("empties a file")
             inv.write(arg.with_text(value))
     if not any(text.startswith(("count=", "of=/dev/null")) for text in inv.texts) and written and any(re.match(r"if=/dev/(?:zero|u?random)", t) for t in inv.texts):
         inv.ask("writes without an end")

@@ -107,5 +107,5 @@ def fd(inv: Invocation) -> Out | None:
 
 @program("locate", "mlocate", "plocate", reads=False)
 def locate(inv: Invocation) -> Out | None:
-    """Lists names."""
-    return Out(None, frozenset({"file", "outside"}))
+    """Lists names; the names of secrets stay marked."""
+    return Out(None, frozenset({"file", "outside", *("path:" + arg.text for arg in inv.args if read_kind(arg.text))}))

@@ -173,7 +173,7 @@ def _push(inv: Invocation, p: Parsed) -> None:
 
 
 def _reset(inv: Invocation, p: Parsed) -> None:
-    if p.has("--hard", "--merge"):
+    if p.has("--hard", "--merge", "--keep"):
         inv.ask("throws away changes")
 
 
@@ -194,14 +194,26 @@ def _checkout(inv: Invocation, p: Parsed) -> None:
     names = inv.texts[inv.texts.index("--") + 1 :] if paths_only else [a.text for a in p.operands]
     before = [t for t in inv.texts[: inv.texts.index("--")] if not t.startswith("-")] if paths_only else []
     broad = any(name.rstrip("/") in _BROAD or "*" in name or normalize(name).rstrip("*/") in (".", "", "~", "/") for name in names)
-    if broad or (paths_only and before and any("." not in name.rsplit("/", 1)[-1] for name in names)):
+    if broad or (paths_only and any(_is_directory(name) for name in names)):
         inv.ask("throws away changes to many files")
+    for name in names if paths_only else []:
+        inv.write(Arg(name), None, "replaces")
+
+
+def _is_directory(name: str) -> bool:
+    """Guess from the name alone: files have a suffix or a well-known name."""
+    base = name.rstrip("/").rsplit("/", 1)[-1]
+    return name.endswith("/") or ("." not in base and not re.match(r"[A-Z][\w-]*$", base))
 
 
 def _restore(inv: Invocation, p: Parsed) -> None:
     if p.has("-S", "--staged") and not p.has("-W", "--worktree"):
         return
     _checkout(inv, p)
+    for operand in p.operands:
+        inv.write(operand, None, "replaces")
+        if _is_directory(operand.text):
+            inv.ask("throws away changes to many files")
 
 
 def _branch(inv: Invocation, p: Parsed) -> None:
@@ -260,7 +272,9 @@ def _worktree(inv: Invocation, p: Parsed) -> None:
 def _submodule(inv: Invocation, p: Parsed) -> None:
     verb = p.operands[0].text if p.operands else ""
     if verb == "foreach":
-        words = [a for a in p.operands[1:]]
+        words = list(inv.args[inv.texts.index("foreach") + 1 :])
+        while words and words[0].text.startswith("-"):
+            words.pop(0)
         if len(words) == 1:
             inv.script(words[0])
         elif words:
@@ -268,7 +282,7 @@ def _submodule(inv: Invocation, p: Parsed) -> None:
     elif verb == "deinit":
         inv.ask("removes submodules from the working tree")
     elif verb in ("set-url", "add"):
-        inv.ask("brings another repository in") if verb == "set-url" else None
+        inv.ask("brings another repository in")
 
 
 def _bisect(inv: Invocation, p: Parsed) -> None:
@@ -278,6 +292,8 @@ def _bisect(inv: Invocation, p: Parsed) -> None:
 
 def _config_verb(inv: Invocation, p: Parsed) -> None:
     if any(text in _READ_CONFIG for text in inv.texts):
+        if any(re.search(r"(?i)extraheader|password|token|credential", text) for text in inv.texts):
+            inv.ask("prints stored credentials")
         return
     if p.has("-e", "--edit") or inv.texts[:1] == ["edit"]:
         inv.ask("opens the configuration in an editor")
@@ -344,12 +360,30 @@ def _clone(inv: Invocation, p: Parsed) -> None:
         inv.write(destination, None)
         if len(p.operands) > 1 or p.operands[0].known:
             for place in inv.places(destination):
-                inv.state.files[place + "/"] = (Out(None, frozenset({"net"})),)
+                inv.state.unpacked |= {place}
 
 
 def _lfs(inv: Invocation, p: Parsed) -> None:
     if inv.texts[:1] and inv.texts[0] in ("prune", "migrate"):
         inv.ask("rewrites or removes large files")
+
+
+def _bundle(inv: Invocation, p: Parsed) -> None:
+    if inv.texts[:1] == ["create"]:
+        for target in p.operands[1:2]:
+            inv.write(target, None)
+
+
+def _subtree(inv: Invocation, p: Parsed) -> None:
+    if inv.texts[:1] and inv.texts[0] in ("add", "pull") and any("://" in text or "@" in text for text in inv.texts):
+        inv.ask("brings another repository in")
+    if inv.texts[:1] == ["push"]:
+        inv.ask("pushes a subtree")
+
+
+def _log(inv: Invocation, p: Parsed) -> None:
+    for arg in p.operands:
+        _revision_path(inv, arg)
 
 
 def _hook(inv: Invocation, p: Parsed) -> None:
@@ -391,6 +425,9 @@ _VERBS: dict[str, Callable[[Invocation, Parsed], None]] = {
     "clone": _clone,
     "lfs": _lfs,
     "hook": _hook,
+    "bundle": _bundle,
+    "subtree": _subtree,
+    "log": _log,
     "maintenance": _gc_maintenance,
 }
 
@@ -399,7 +436,7 @@ _VERBS: dict[str, Callable[[Invocation, Parsed], None]] = {
 def other_vcs(inv: Invocation) -> None:
     """Other version control: what throws work away asks."""
     texts = inv.texts
-    verbs = {"revert", "purge", "strip", "abandon", "rollback", "undo", "backout", "histedit"}
+    verbs = {"revert", "purge", "strip", "--force", "abandon", "rollback", "undo", "backout", "histedit"}
     if inv.name in ("bfg", "git-filter-repo", "git-filter-branch"):
         inv.ask("rewrites history")
     if set(texts[:2]) & verbs or (texts[:1] in (["update"], ["up"], ["checkout"]) and set(texts) & {"-C", "--clean"}):

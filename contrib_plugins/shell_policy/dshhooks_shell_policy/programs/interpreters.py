@@ -7,6 +7,7 @@ import re
 import attrs
 
 from ..invocation import Invocation
+from ..paths import is_outside
 from ..registry import program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
 from .databases import judge_task
@@ -81,6 +82,8 @@ def interpreter(inv: Invocation) -> Out | None:
 
     language = _LANGUAGES[canonical_name(inv.name)]
     p = inv.options(language.values, language.long_values, single_dash=language.name in ("elixir",) and inv.name == "erl", stop=False)
+    if any(o.name == "-S" for o in p) and any(is_outside(place) for value in p.values("-t") for place in inv.places(value)):
+        inv.ask("serves a directory outside the workspace")
     codes = p.values(*language.code)
     for code in codes:
         inv.code(language.name, code)
@@ -97,7 +100,7 @@ def interpreter(inv: Invocation) -> Out | None:
         return _stdin(inv, language) if language.stdin and not inv.args else _maybe_stdin(inv, language)
     if p.operands[0].text in ("-", "/dev/stdin"):
         return _stdin(inv, language)
-    if p.operands[0].text.endswith("artisan"):
+    if p.operands[0].text.endswith(("artisan", "console", "drush", "wp-cli.phar")):
         judge_task(inv, " ".join(arg.text for arg in p.operands[1:]))
     return _file(inv, p.operands[0], language.name)
 
@@ -156,6 +159,12 @@ _MODULES_THAT_RUN = {
 }
 
 
+@program("manage.py", reads=False)
+def manage(inv: Invocation) -> Out | None:
+    """Django's script, started by itself."""
+    return python(inv.with_args([Arg("manage.py"), *inv.args]))
+
+
 @program("python", "python2", "ipython", "bpython", "micropython", "jython", reads=False)
 def python(inv: Invocation) -> Out | None:
     """Judges ``-c``, ``-m``, scripts and standard input."""
@@ -196,6 +205,8 @@ def _python_file(inv: Invocation, args: list[Arg]) -> Out | None:
         for index, arg in enumerate(args[:-1]):
             if arg.text in ("-c", "--command") and args[1].text == "shell":
                 inv.code("python", args[index + 1])
+        if len(args) > 1 and args[1].text == "dbshell" and inv.stdin.text:
+            inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))
         if len(args) > 1 and args[1].text == "shell" and inv.stdin.text:
             inv.code("python", Arg(inv.stdin.text, inv.stdin.tags))
     inv.read(args[0])
@@ -225,11 +236,17 @@ def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
                 inv.code("python", operand)
         elif operands and operands[0].text.endswith(".py"):
             inv.run_file(operands[0], "python")
+        if any(a.text in ("/dev/stdin", "-") for a in operands):
+            _stdin(inv, Language("python", ()))
         for index, arg in enumerate(rest[:-1]):
             if arg.text == "-c" and name == "pdb":
                 inv.ask("runs debugger commands")
             if arg.text == "-m" and index + 1 < len(rest):
                 return _module(inv, rest[index + 1], rest[index + 2 :])
+    elif name == "http.server":
+        p = inv.with_args(rest).options("db", ("--directory", "--bind"))
+        if any(is_outside(place) for value in p.values("-d", "--directory") for place in inv.places(value)):
+            inv.ask("serves a directory outside the workspace")
     elif name in ("code", "idlelib", "pty", "antigravity", "webbrowser", "smtpd", "telnetlib", "ftplib", "pickle", "lib2to3"):
         if name in ("pty", "webbrowser", "antigravity", "smtpd", "telnetlib", "ftplib", "code"):
             inv.ask(f"runs the module {name}")
@@ -266,6 +283,8 @@ def javascript(inv: Invocation) -> Out | None:
     for code in codes:
         inv.code("node", code)
     for option in p:
+        if option.name.startswith("--inspect") and option.value is not None and not re.match(r"(?:127\.|localhost|\d+$|\[::1)", option.value.text):
+            inv.ask("opens a debugger to the network")
         if option.name in ("-r", "--require", "--import", "--loader", "--experimental-loader") and option.value is not None:
             text = option.value.text
             if re.match(r"data:|https?:|/tmp|\.\./|/(?!app|workspace|src)", text) or inv.run_file(option.value, "node") is None and UNKNOWN in text:
@@ -295,8 +314,12 @@ def awk(inv: Invocation) -> Out | None:
     if p.has("-l", "--load", "-i", "--include"):
         if any(v.text != "inplace" for v in p.values("-l", "--load", "-i", "--include")):
             inv.ask("loads an extension or another file")
+        for operand in operands if files or p.values("-e", "--source") else operands[1:]:
+            inv.write(operand, None)
     for file in files:
-        if inv.run_file(file, "awk") is None and file.text.startswith(("/tmp/", "/dev/")):
+        if file.text in ("-", "/dev/stdin"):
+            _stdin(inv, Language("awk", ()))
+        elif inv.run_file(file, "awk") is None and file.text.startswith(("/tmp/", "/dev/")):
             inv.ask("runs a program from " + file.text)
     if not files and not p.values("-e", "--source") and operands:
         inv.code("awk", operands.pop(0))
@@ -335,6 +358,10 @@ def editor(inv: Invocation) -> None:
     """Editors run commands: ``vim -c``, ``+cmd``, ``ed`` scripts."""
     for index, text in enumerate(inv.texts):
         value = ""
+        if re.fullmatch(r"-[a-zA-Z]*c", text):
+            text = "-c"
+        if text.startswith("-c") and not text.startswith("-c=") and len(text) > 2:
+            value = text[2:]
         if text in ("-c", "--cmd", "-S", "-s", "-u", "-U", "-e") and index + 1 < len(inv.texts):
             value = inv.texts[index + 1] if text in ("-c", "--cmd", "-e") else "source"
             if text in ("-u", "-U") and inv.texts[index + 1] in ("NONE", "NORC", "DEFAULTS"):

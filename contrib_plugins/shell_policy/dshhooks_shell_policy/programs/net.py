@@ -34,7 +34,7 @@ def _leaks(inv: Invocation, args: list[Arg], what: str) -> None:
 _CURL_VALUES = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 _CURL_LONG = (
     "--request --header --data --data-raw --data-binary --data-urlencode --data-ascii --json --form --form-string --output --user --user-agent --referer --cookie --cookie-jar --max-time --connect-timeout"
-    " --retry --retry-delay --retry-max-time --url --proxy --cacert --cert --key --config --upload-file --dump-header --range --write-out --resolve --interface --limit-rate --max-redirs --output-dir --unix-socket --netrc-file"
+    " --retry --retry-delay --retry-max-time --url --proxy --socks5 --preproxy --cacert --cert --key --config --upload-file --dump-header --range --write-out --resolve --interface --limit-rate --max-redirs --output-dir --unix-socket --netrc-file"
     " --trace --trace-ascii --stderr --etag-save --etag-compare --url-query --variable --expand-data --connect-to --ciphers --engine --libcurl --hsts --alt-svc --mail-from --mail-rcpt --oauth2-bearer --aws-sigv4"
 ).split()
 
@@ -50,6 +50,12 @@ def curl(inv: Invocation) -> Out | None:
         inv.ask("takes its options from a file")
     if p.has("--engine"):
         inv.ask("loads an engine")
+    if any("docker.sock" in value.text or "containerd" in value.text for value in p.values("--unix-socket")):
+        inv.ask("drives the container daemon")
+    if any(not is_local(value.text) for value in p.values("-x", "--proxy", "--socks5", "--preproxy")):
+        inv.ask("goes through another machine")
+    if re.search(r"_delete_by_query|:9200/_all|/_shutdown|/_cluster/settings", " ".join(inv.texts)) and p.has("-X", "--request", "-d", "--data"):
+        inv.ask("removes data")
     _curl_data(inv, p, urls, local)
     method = " ".join(v.text for v in p.values("-X", "--request")).upper()
     if method and (method.startswith("DELETE") and (not local or ":9200" in urls[0].text) or method.startswith(("PUT", "PATCH")) and not local):
@@ -128,6 +134,10 @@ def wget(inv: Invocation) -> Out | None:
             inv.write(value, _DOWNLOADED)
     if outputs:
         return _DOWNLOADED if outputs[0].text in ("-", "/dev/stdout") else NOTHING
+    if prefix is not None:
+        inv.write(prefix.with_text(prefix.text.rstrip("/") + "/x"), None)
+    if any("://" in value.text for value in p.values("-i", "--input-file")):
+        inv.ask("downloads what a list on another machine names")
     for url in p.operands:
         name = url.text.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
         inv.write(url.with_text(posixpath.join(prefix.text if prefix else "", name)), _DOWNLOADED)
@@ -190,6 +200,8 @@ def raw(inv: Invocation) -> Out | None:
     if any(re.fullmatch(r"-\w*[ec]\w*|--exec|--sh-exec|--lua-exec", text) for text in texts) and inv.name == "nc" or any(re.search(r"(?i)\b(?:exec|system):", text) for text in texts):
         inv.deny("connects a program to the network")
     if inv.name == "nc" and not any(re.fullmatch(r"-\w*l\w*", text) for text in texts) and any(is_local(text) for text in texts):
+        if inv.stdin.text is None and inv.stdin.tags or re.search(r"(?i)flush|delete|shutdown|config|eval", inv.stdin.text or ""):
+            inv.ask("sends commands to a local server")
         return _DOWNLOADED
     inv.ask("opens a raw connection or tunnel")
     return _DOWNLOADED
@@ -269,7 +281,8 @@ def names(inv: Invocation) -> Out | None:
     """A looked-up name carries data when a command's output is in it."""
     for arg in inv.args:
         local = arg.tags & {"sub", "file", "environment", "machine", "stdin", "glob"}
-        if not arg.known and (local or secret_variables((arg,))):
+        personal = arg.tags & {"env:USER", "env:LOGNAME", "env:HOSTNAME", "env:HOST", "env:HOME"}
+        if not arg.known and (local or personal or secret_variables((arg,))):
             inv.ask("sends data in the name it asks for")
     if inv.name in ("nmap", "masscan", "hping3"):
         if not all(is_local(text) or text.startswith("-") or text.isdigit() or re.fullmatch(r"[\d,-]+", text) for text in inv.texts) or any(text.startswith("--script") for text in inv.texts):

@@ -102,7 +102,7 @@ def npm(inv: Invocation) -> Out | None:
         return javascript(inv)
     if verb == "npm" and inv.name == "yarn":
         words, verb = words[1:], words[1] if len(words) > 1 else ""
-    if _any_option(inv, "--registry", "--userconfig", "--globalconfig", "--script-shell", "--node-options", "--prefix-x", "--before-x", "--shell"):
+    if _any_option(inv, "--registry", "--userconfig", "--globalconfig", "--script-shell", "--node-options", "--shell", "--editor", "--viewer", "--use-yarnrc", "--ignore-scripts-x"):
         inv.ask("uses another registry or other settings")
     if verb in ("publish", "unpublish", "deprecate", "owner", "access", "token", "login", "adduser", "add-user", "logout", "dist-tag", "team", "org", "star", "hook", "profile", "stage"):
         if not (verb in ("owner", "access", "dist-tag", "team", "org", "token") and words[1:2] and words[1] in ("ls", "list") and verb != "token"):
@@ -110,12 +110,19 @@ def npm(inv: Invocation) -> Out | None:
     if verb in ("config", "c", "set", "set-script") and (verb != "c" or inv.name == "npm"):
         if verb in ("set", "set-script") or words[1:2] and words[1] in ("set", "delete", "edit", "fix", "unset"):
             inv.ask("changes the settings of the package manager")
+    if verb == "pkg" and words[1:2] == ["set"]:
+        for arg in inv.args:
+            if arg.text.startswith("scripts.") and "=" in arg.text:
+                inv.ask("changes the scripts of the package") if re.match(r"scripts\.(?:pre|post|install|prepare)", arg.text) else None
+                inv.script(arg.with_text(arg.text.split("=", 1)[1]))
+    if verb in ("config", "get") and any("auth" in word.lower() or "token" in word.lower() for word in words):
+        inv.ask("prints credentials of the registry")
     if verb == "plugin" and words[1:2] == ["import"]:
         inv.ask("installs a plugin")
     if verb in ("install", "i", "in", "add", "a", "ci", "update", "up", "upgrade", "link", "isntall", "global", "dlx", "create", "init", "exec", "x", "install-test", "it"):
         operands = tuple(a for a in inv.args[texts.index(verb) + 1 :] if not a.text.startswith("-"))
         _sources(inv, inv.args)
-        if verb in ("install", "i", "add", "dlx", "exec", "x", "global") and any(_REPO_SHORTHAND.match(a.text) for a in operands):
+        if verb in ("install", "i", "add", "dlx", "exec", "x", "global") and any(_REPO_SHORTHAND.match(a.text) or re.search(r".@(?:npm:|[\w-]+/[\w.-]+$|git|github:)", a.text) for a in operands):
             inv.ask("installs from a repository")
     if verb in ("exec", "x", "dlx", "create", "explore"):
         return _exec(inv, verb)
@@ -193,6 +200,8 @@ def cargo(inv: Invocation) -> Out | None:
             value = text.partition("=")[2] or (inv.texts[index + 1] if index + 1 < len(inv.texts) else "")
             if re.search(r"wrapper|linker|runner|rustc|alias|registr|source|credential|rustflags|^[./~]", value):
                 inv.ask("makes cargo run or load something")
+    if re.search(r"linker=|-C\s*linker|runner=", " ".join(inv.texts)):
+        inv.ask("makes cargo run a program")
     if verb in ("publish", "yank", "owner", "login", "logout"):
         inv.ask("changes the registry or an account")
     if verb in ("install", "add") and _any_option(inv, "--git", "--index", "--registry"):
@@ -223,6 +232,10 @@ def go(inv: Invocation) -> Out | None:
                     inv.ask("runs a program around the tool chain")
                     value = text.partition("=")[2] or (texts[index + 1] if index + 1 < len(texts) else "")
                     inv.script(value) if value else None
+    if re.search(r"-extld|-linkmode", " ".join(texts)):
+        inv.ask("links with another program")
+    if texts[:2] == ["mod", "edit"] and any(text.startswith("-replace") for text in texts):
+        inv.ask("replaces a module by another one")
     if verb == "env" and any(text in ("-w", "-u") for text in texts):
         inv.ask("changes the settings of go")
     if verb in ("run", "install") and any("@" in text and not text.startswith(("./", "-")) for text in texts[1:]):
@@ -247,6 +260,8 @@ def gem(inv: Invocation) -> Out | None:
     verb = words[0] if words else ""
     if verb in ("push", "yank", "owner", "signin", "signout") or (verb == "sources" and _any_option(inv, "--add", "-a", "--remove", "-r", "--clear-all", "-c")):
         inv.ask("changes the registry, an account or the sources")
+    if verb == "add" and _any_option(inv, "--git", "--github", "--source", "--path"):
+        inv.ask("installs from another source")
     if verb in ("install", "update", "fetch"):
         if _any_option(inv, "--source", "-s", "--clear-sources"):
             inv.ask("installs from another source")
@@ -272,6 +287,8 @@ def brew(inv: Invocation) -> Out | None:
         inv.ask("removes packages or changes services")
     if verb in ("install", "reinstall", "upgrade", "fetch"):
         _sources(inv, inv.args)
+        if "--no-quarantine" in inv.texts or any(word.endswith(".rb") for word in words):
+            inv.ask("installs without checks or from a file")
         if any(word.count("/") >= 2 for word in words[1:]):
             inv.ask("installs from a tap")
     if verb in ("sh", "irb", "ruby", "bundle-exec"):
@@ -313,6 +330,8 @@ def distribution(inv: Invocation) -> Out | None:
     if words[:1] in (["config-manager"], ["addrepo"], ["ar"], ["remote-add"], ["edit-sources"], ["add-repo"]):
         inv.ask("changes where packages come from")
     _sources(inv, inv.args)
+    if inv.name.startswith("nix") and "fetch" in joined and "://" in joined:
+        inv.ask("evaluates something from the network")
     if inv.name == "nix-env" and any(text in ("-f", "--file", "-e", "--uninstall") for text in inv.texts):
         inv.ask("installs from another expression or removes")
     if inv.name == "nix-shell" or (inv.name == "nix" and words[:1] in (["run"], ["shell"], ["develop"])):
@@ -355,8 +374,10 @@ def other(inv: Invocation) -> Out | None:
         inv.ask("runs another build script")
     if re.search(r"-Dexec\.executable|exec:exec\b|-javaagent|-Dmaven\.ext\.class\.path|--run_under|--workspace_status_command|--override_repository|nuget add source|add source|sources? add|feed add|-s https?://|--source https?://|--add-source|-Drepo|-DremoteRepositories", joined):
         inv.ask("runs a program or uses another source")
+    if re.search(r"(?:^|\s)--(?:server|repo|repository|index|mirror|source|from|url|gradle-distribution-url|gradle-version-url)(?:=|\s)\S*(?:://|\w)", joined) and words[:1] in (["install"], ["add"], ["wrapper"], ["get"], ["update"], ["require"]):
+        inv.ask("uses another source of packages")
     for arg in inv.args:
-        if re.search(r"git(?:hub|lab)?\+|^git@|\.(?:vsix|nupkg)$", arg.text) or (re.match(r"https?://", arg.text) and words[:1] in (["install"], ["add"], ["get"], ["require"])):
+        if re.search(r"git(?:hub|lab)?\+|^git@|\.(?:vsix|nupkg)$", arg.text) or re.match(r"git://", arg.text) or (re.match(r"https?://", arg.text) and words[:1] in (["install"], ["add"], ["get"], ["require"])):
             inv.ask("installs from outside the usual registry")
     if inv.name == "tsx":
         from .interpreters import javascript

@@ -152,9 +152,11 @@ def hooks(inv: Invocation) -> Out | None:
         rest = rest[[a.text for a in rest].index("--") + 1 :] if any(a.text == "--" for a in rest) else rest
         return inv.run(rest) if rest else ANYTHING
     if inv.name == "ssh-agent":
-        rest = [a for a in inv.args if not a.text.startswith("-")]
+        rest = inv.options("atEPO", stop=True).rest
         if rest:
             return inv.run(rest)
+    if any("://" in text for text in inv.texts) and inv.name in ("opam", "mise", "conda"):
+        inv.ask("uses another source of packages")
     return Out(None, frozenset({"hook"})) if not _HOOKS[inv.name] or first in _HOOKS[inv.name] else ANYTHING
 
 

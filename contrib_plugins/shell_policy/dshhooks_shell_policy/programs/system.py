@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..paths import read_kind
 from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
@@ -71,7 +72,7 @@ def kill(inv: Invocation) -> None:
             inv.ask("ends a whole process group")
         elif "var:PPID" in target.tags or "env:PPID" in target.tags:
             inv.ask("ends the process this runs in")
-        elif not target.known and target.tags & {"sub", "stdin"} and not target.tags & {"pidfile"}:
+        elif (target.glob or "glob" in target.tags or not target.known and target.tags & {"sub", "stdin"}) and not target.tags & {"pidfile"}:
             inv.ask("ends processes that are not known before")
 
 
@@ -227,14 +228,16 @@ def grep(inv: Invocation) -> Out | None:
     recursive = inv.name in ("rg", "ag", "ack") or p.has("-r", "-R", "--recursive", "--dereference-recursive")
     if any(place in ("~", "/", "~/.config") or place.startswith("/etc") and recursive and place == "/etc" for f in files for place in inv.places(f)) and recursive and re.search(r"(?i)passw|secret|token|api.?key|private key|BEGIN|credential", pattern):
         inv.ask("searches the whole home or machine for secrets")
-    if "environment" in inv.stdin.tags and re.search(r"(?i)passw|secret|token|key|cred|auth|private|\bpat\b", pattern) and not p.has("-v", "--invert-match"):
+    if "environment" in inv.stdin.tags and re.search(r"(?i)passw|secret|token|key|cred|auth|private|\bpat\b|aws|github|gh_|openai|anthropic", pattern) and not p.has("-v", "--invert-match"):
         inv.ask("looks for secrets in the environment")
+    if inv.stdin.tags & {"docker", "cluster", "cloud"} and re.search(r"(?i)passw|secret|private.?key", pattern) and not p.has("-v", "--invert-match"):
+        inv.ask("looks for secrets in what runs")
     if "history" in inv.stdin.tags and re.search(r"(?i)pass|secret|token|key|cred|auth", pattern):
         inv.ask("looks for secrets in the history")
     return inv.stdin.derived("file") if files else inv.stdin.derived()
 
 
-@program("strings", "xxd", "hexdump", "od", "base64", "base32", "basenc", "uuencode", "uudecode", "rev", "tr", "cut", "paste", "column", "fold", "fmt", "expand", "unexpand", "uniq", "comm", "join", "wc", "md5sum", "sha1sum", "sha256sum", "shasum", "cksum", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "jq", "yq", "iconv", "numfmt", "shuf", "tsort")
+@program("strings", "xxd", "hexdump", "od", "base64", "base32", "basenc", "uuencode", "uudecode", "rev", "tr", "cut", "paste", "column", "fold", "fmt", "expand", "unexpand", "uniq", "comm", "join", "wc", "md5sum", "sha1sum", "sha256sum", "shasum", "cksum", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "numfmt", "shuf", "tsort")
 def filters(inv: Invocation) -> Out | None:
     """Text filters: what they print comes from what they read."""
     if inv.name in ("uniq", "xxd"):
@@ -247,9 +250,25 @@ def filters(inv: Invocation) -> Out | None:
     if inv.name in ("gunzip", "bunzip2", "unxz") and not {"-c", "--stdout", "-k", "-t", "-l"} & set(inv.texts):
         for arg in inv.args:
             inv.write(arg.with_text(re.sub(r"\.(?:gz|bz2|xz)$", "", arg.text)), Out(None, frozenset({"file"})))
-    if inv.name == "jq" and re.search(r"\benv\b|\$ENV\b", " ".join(inv.texts[:3])) and not re.search(r"\.env\b|[\"']env", " ".join(inv.texts)):
-        inv.ask("prints the environment")
     return inv.stdin.derived("file" if any(not a.text.startswith("-") for a in inv.args) else "filtered")
+
+
+@program("jq", "yq", "dasel", "gron", "xq", reads=False)
+def query(inv: Invocation) -> Out | None:
+    """The first operand is a filter; ``env`` in it is the environment."""
+    p = inv.options("fL", ("--from-file", "--indent"))
+    operands = list(p.operands)
+    program_text = operands.pop(0).text if operands and not p.has("-f", "--from-file") else ""
+    if re.search(r"(?<![.\w\"'])env\b(?!\s*[:=])|\$ENV\b|strenv|envsubst", program_text):
+        inv.ask("prints the environment")
+    inv.read_all([*operands, *p.values("-f", "--from-file")])
+    for index, text in enumerate(inv.texts):
+        if text in ("--slurpfile", "--rawfile") and index + 2 < len(inv.args):
+            inv.read(inv.args[index + 2])
+    if inv.name == "yq" and any(re.match(r"-\w*i|--inplace|--in-place", text) for text in inv.texts):
+        for target in operands or p.operands:
+            inv.write(target, None)
+    return inv.stdin.derived("file" if operands else "filtered")
 
 
 _METADATA_ONLY = "ls stat file du tree eza exa lsd realpath readlink df wc-l chmod-x dirname"
@@ -257,8 +276,11 @@ _METADATA_ONLY = "ls stat file du tree eza exa lsd realpath readlink df wc-l chm
 
 @program(*_METADATA_ONLY.split(), reads=False)
 def metadata(inv: Invocation) -> Out | None:
-    """Show names and sizes, not contents."""
-    return Out(None, frozenset({"file"}))
+    """Show names and sizes, not contents; the names of secrets stay marked."""
+    if inv.name == "file":
+        inv.read_all(inv.options("f", ("--files-from",)).values("-f", "--files-from"))
+    secret = {"path:" + arg.text for arg in inv.args if inv.name == "ls" and any(read_kind(place) for place in inv.places(arg))}
+    return Out(None, frozenset({"file"} | secret))
 
 
 def _unused(arg: Arg) -> None:

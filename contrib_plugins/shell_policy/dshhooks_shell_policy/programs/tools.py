@@ -41,19 +41,42 @@ class Tool:
 
 _TOOLS: dict[str, Tool] = {
     "zip": Tool("btnxiP", ("--unzip-command", "-TT", "--temp-path", "--out"), writes=("--out",), asks=r"-TT.*|--unz\w*(?:-\w*)?(?:=.*)?|-\w*m\w*$|--move|-(?!-)\w*T(?=\w*T)", write_operand=0),
-    "unzip": Tool("dx", (), writes=(), asks=r"-:$"),
-    "7z": Tool("", (), asks=r"-sdel", write_operand=None),
+    "unzip": Tool("dx", (), asks=r"-:$", writes=("-d",)),
+    "7z": Tool("o", (), asks=r"-sdel", writes=("-o",)),
     "7za": Tool("", (), asks=r"-sdel"),
     "rar": Tool("", (), asks=r"-df|-dr|m$"),
     "unrar": Tool(),
-    "cpio": Tool("FEHMR", ("--to-command", "--rsh-command", "--file"), runs=("--to-command", "--rsh-command")),
+    "cpio": Tool("FEHMR", ("--to-command", "--rsh-command", "--file"), runs=("--to-command", "--rsh-command"), asks=r"--absolute-filenames"),
     "ar": Tool(),
     "split": Tool("abClnt", ("--filter", "--bytes", "--lines", "--suffix-length", "--number", "--additional-suffix"), runs=("--filter",)),
-    "csplit": Tool("fnb", ("--prefix",)),
+    "csplit": Tool("fnb", ("--prefix",), writes=("-f", "--prefix")),
+    "iconv": Tool("ftoc", ("--output", "--from-code", "--to-code"), writes=("-o", "--output")),
+    "fzf": Tool("", ("--preview", "--bind", "--query"), runs=("--preview",), asks=r"--bind[= ]?.*|.*(?:execute|become|reload|transform).*\(.*"),
+    "skim": Tool("", ("--preview", "--bind"), runs=("--preview",), asks=r".*execute.*"),
+    "mypy": Tool("pmc", ("--python-executable", "--config-file"), runs=("--python-executable",)),
+    "semanage": Tool("", (), asks=r"permissive|.*-d.*|.*-a.*"),
+    "dockerd": Tool("", (), asks=r".*"),
+    "containerd": Tool("", (), asks=r".*"),
+    "partx": Tool("", (), asks=r"-[adu].*|--(?:add|delete|update)"),
+    "volta": Tool("", (), asks=r".*://.*"),
+    "nvm": Tool("", (), asks=r".*://.*|--reinstall-packages-from.*"),
+    "nix-channel": Tool("", (), asks=r"--add|--remove|--rollback"),
+    "ansible-galaxy": Tool("", (), asks=r".*(?:git\+|://).*|-s|--server.*|publish|import"),
+    "huggingface-cli": Tool("", (), asks=r"upload.*|delete-cache|login|repo|lfs.*"),
+    "hf": Tool("", (), asks=r"upload.*|repo|auth|jobs"),
+    "jsr": Tool("", (), asks=r"publish"),
+    "finger": Tool("", (), asks=r".*@.*"),
+    "irssi": Tool("", (), asks=r".*"),
+    "weechat": Tool("", (), asks=r"-r.*|.*irc:.*"),
+    "rabbitmqadmin": Tool("", (), asks=r"delete|purge|close|import|declare"),
+    "velero": Tool("", (), asks=r"delete|restore|uninstall"),
+    "rancher": Tool("", (), asks=r"delete|rm|exec|ssh|kubectl"),
+    "eb": Tool("", (), asks=r"terminate|printenv|setenv|deploy|ssh|restore|swap|clone"),
+    "dotenvx": Tool("", (), asks=r"get|decrypt|set|run"),
     "man": Tool("PHCMSLmprRTEe", ("--pager", "--html", "--config-file", "--preprocessor", "--troff-device", "--locale", "--manpath", "--sections"), runs=("-P", "--pager"), asks=r"-H.+|--html=.+|-C.*|--config-file.*|-l$"),
     "info": Tool("", (), asks=r"--restore.*"),
     "date-x": Tool(),
-    "ffmpeg": Tool("", (), asks=r"-f\s*(?:tee)$|concat:.*|tee:.*", write_operand=-1),
+    "ffmpeg": Tool("", (), asks=r"tee|concat:.*|tee:.*|.*\[f=.*", write_operand=-1),
     "convert": Tool("", (), asks=r"(?:msl|mvg|ephemeral|label|https?|epsi?):.*|.*\|.*|.*;.*", write_operand=-1),
     "identify": Tool("", (), asks=r"(?:msl|mvg|https?):.*"),
     "gs": Tool("", (), asks=r"-dNOSAFER|-sOutputFile=(?:%pipe%|\|).*|.*%pipe%.*|-c$"),
@@ -72,7 +95,7 @@ _TOOLS: dict[str, Tool] = {
     "ld": Tool("o", (), writes=("-o",), asks=r"-plugin|--plugin.*"),
     "rustc": Tool("oLlC", ("--codegen",), writes=("-o",), asks=r"-?C?\s*linker=.*|linker=.*|-Zcodegen-backend.*|-Clinker.*"),
     "protoc": Tool("I", (), asks=r"--plugin=.*"),
-    "cmake": Tool("SBGDPCUE"[:6], ("--build", "--install", "--target", "--config"), asks=r"-DCMAKE_\w*(?:LAUNCHER|COMPILER)=/tmp.*|-P/.*"),
+    "cmake": Tool("SBGDPCUE"[:6], ("--build", "--install", "--target", "--config"), asks=r"-DCMAKE_\w*(?:LAUNCHER|COMPILER)=/tmp.*|-P/.*|remove_directory"),
     "ninja": Tool("fCjlkdtw", (), asks=r"-f/.*"),
     "ag": Tool("ABCmGp", ("--pager", "--path-to-ignore"), runs=("--pager",)),
     "ctags": Tool("fLIo", ("--options", "--output-file"), writes=("-f", "-o", "--output-file"), asks=r"--options=.*|--_?xcmd.*|--langdef.*"),
@@ -155,9 +178,23 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
             inv.read_all(p.values("-in"))
         if asks is not None and any(asks.fullmatch(text) for text in inv.texts):
             inv.ask(tool.reason)
+        if inv.name == "cmake" and inv.texts[:1] == ["-E"] and len(inv.args) > 1:
+            inv.run(inv.args[1:])
+        if inv.name in ("gcc", "clang") and "-" in inv.texts:
+            inv.code("c", Arg(inv.stdin.text, inv.stdin.tags)) if inv.stdin.text is not None else inv.ask("compiles what is not known")
+        if inv.name == "unzip":
+            _unpacked(inv, [a.text for a in p.values("-d")], p.operands[:1])
         return inv.stdin.derived("file")
 
     return judge
+
+
+def _unpacked(inv: Invocation, directories: list[str], archives: tuple[Arg, ...] | list[Arg]) -> None:
+    """An archive from the network leaves programs from the network behind."""
+    contents = [inv.written(archive) for archive in archives]
+    if "net" in inv.stdin.tags or any(c is not None and "net" in c.tags for c in contents):
+        for place in inv.places(Arg(directories[0] if directories else ".")):
+            inv.state.unpacked |= {place}
 
 
 def _produced(inv: Invocation) -> Out:
@@ -199,6 +236,8 @@ def tar(inv: Invocation) -> Out | None:
         elif option.name in ("--remove-files", "--absolute-names", "-P", "--unlink-first", "--recursive-unlink", "--overwrite-dir"):
             inv.ask("removes files or writes outside its directory")
     creating = p.has("-c", "--create", "-r", "--append", "-u", "--update")
+    if not creating:
+        _unpacked(inv, [v.text for v in p.values("-C", "--directory")], [v for v in p.values("-f", "--file") if v.text != "-"])
     for value in p.values("-f", "--file"):
         if value.text != "-" and ":" in value.text:
             inv.ask("moves data to another machine")
@@ -232,7 +271,9 @@ def make(inv: Invocation) -> Out | None:
             inv.ask(f"sets {name} for every recipe")
         elif equals:
             inv.engine.arm(name, operand.with_text(value), inv.state)
-            if re.search(r"\$\(|`|;|\|", value):
+            if "$(" in value or "`" in value:
+                inv.code("make", operand)
+            if re.search(r"\$\((?!shell)|`|;|\|", value):
                 inv.script(operand.with_text(": " + value))
     files = p.values("-f", "--file", "--makefile", "--justfile", "--taskfile")
     for file in files or [Arg("Makefile"), Arg("makefile"), Arg("GNUmakefile"), Arg("justfile")]:
@@ -258,7 +299,7 @@ def vaults(inv: Invocation) -> Out | None:
     if inv.name in ("gpg", "gpg2"):
         if re.search(r"--export-secret|--export-options.*backup", joined):
             inv.deny("exports secret keys")
-        elif re.search(r"--delete-|--batch.*--yes.*--delete|--gen-|--quick-|--import\b|--edit-key|--pinentry|--passphrase", joined):
+        elif re.search(r"--delete-|--batch.*--yes.*--delete|--gen-|--quick-|--decrypt|(?:^|\s)-d\b|--import\b|--edit-key|--pinentry|--passphrase", joined):
             inv.ask("changes keys")
         for value in inv.options("or", ("--output", "--recipient")).values("-o", "--output"):
             inv.write(value)

@@ -84,6 +84,8 @@ _WRAPPERS: dict[str, Wrapper] = {
     "entr": Wrapper(),
     "watchexec": Wrapper("ewfis", ("--exts", "--watch", "--filter", "--ignore", "--signal")),
     "nodemon": Wrapper("ewix", ("--ext", "--watch", "--ignore", "--exec"), shell=("-x", "--exec")),
+    "shx": Wrapper(),
+    "doppler-run": Wrapper(),
     "retry": Wrapper("tdnsb", ("--times", "--delay", "--tries", "--sleep")),
     "dotenv": Wrapper("ef", ("--file",)),
     "chpst": Wrapper("uUbemdoplfcrtn/"),
@@ -113,6 +115,8 @@ def _judge(wrapper: Wrapper) -> Callable[[Invocation], Out | None]:
             inv.ask(wrapper.ask)
         parsed = inv.options(wrapper.values, wrapper.long_values, stop=True)
         for option in parsed:
+            if option.value is not None and option.value.text.lstrip().startswith(("|", "!")):
+                inv.script(option.value.with_text(option.value.text.lstrip()[1:]))
             if option.value is not None and option.name in wrapper.shell:
                 inv.script(option.value)
             if option.value is not None and option.name in wrapper.writes:
@@ -162,7 +166,16 @@ def which(inv: Invocation) -> Out | None:
     return Out(names[0].text + "\n") if len(names) == 1 and names[0].known and inv.name == "which" else ANYTHING
 
 
-@program("env", reads=False)
+@program("concurrently", "npm-run-all", "run-p", "run-s", reads=False)
+def several(inv: Invocation) -> Out | None:
+    """Run command lines side by side."""
+    for arg in inv.args:
+        if not arg.text.startswith("-") and " " in arg.text:
+            inv.script(arg)
+    return ANYTHING
+
+
+@program("env", "cross-env", "cross-env-shell", "env-cmd", reads=False)
 def env(inv: Invocation) -> Out | None:
     """Sets variables, then runs a command; alone it prints the environment."""
     parsed = inv.options("uCSa", ("--unset", "--chdir", "--split-string", "--argv0"), stop=True)
@@ -371,7 +384,7 @@ def ip(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-@program("coproc", "noglob", "nocorrect", "time", "-", reads=False)
+@program("coproc", "noglob", "nocorrect", "-", reads=False)
 def prefix(inv: Invocation) -> Out | None:
     """Words in front of a command."""
     rest = [*inv.args]
