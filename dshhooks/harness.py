@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from dshhooks.config import HarnessConfig, load_config
+from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described
 from dshhooks.plugins.manager import Plugins, load_plugins
@@ -105,15 +106,19 @@ class Harness:
     async def _close(self) -> None:
         steps: list[tuple[str, Callable[[], Any]]] = []
         if hasattr(self, "agents"):
-            steps = [("agents", self.agents.aclose), ("sessions", self.sessions.aclose)]
-        try:
-            for what, close in steps:
+            steps = [("agents", self.agents.aclose), ("sessions", self.sessions.aclose), ("models", self.llm.aclose)]
+        failures: list[Exception] = []
+        for what, close in steps:
+            try:
                 await close()
-        except Exception as exc:
-            log.error("closing %s failed: %s", what, described(exc))
-            raise
-        finally:
-            self.hooks.close()
+            except Exception as exc:  # noqa: BLE001 - raised below, once the others are closed too
+                log.error("closing %s failed: %s", what, described(exc))
+                failures.append(exc)
+        self.hooks.close()
+        if len(failures) == 1:
+            raise failures[0]
+        if failures:
+            raise ExceptionGroup("the host could not be closed properly", failures)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine in the background until it is done or the host closes; its failure is logged."""
@@ -122,7 +127,10 @@ class Harness:
     async def _contained(self, work: Coroutine[Any, Any, Any]) -> None:
         try:
             await work
-        except Exception as exc:  # noqa: BLE001 - a background task that fails must not take the host down
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            # A background task that fails must not take the host down.
             log.error("a background task failed: %s", described(exc))
 
     async def create_agent(

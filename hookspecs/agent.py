@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hookspecs.decisions import AllowPrompt, BlockPrompt, ContinueTurn, FailRequest, RetryRequest, StopTurn
 from hookspecs.markers import Authority, hookspec
+from hookspecs.model import LlmCallConfig
 from hookspecs.values import Message
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class AgentHooks:
                     raise HarnessError("this turn has used its 50 steps", "STEP_BUDGET")
         """
 
-    @hookspec("agent/request", Authority.DECIDE)
+    @hookspec("agent/request", Authority.DECIDE, returns=(LlmCallConfig,))
     def agent_request(self, agent: Any, turn: int, step: int, config: Any, signal: CancelSignal) -> Any:
         """Choose provider, model and settings of one model request.
 

@@ -1,4 +1,4 @@
-"""The house's rules that code can break without anybody noticing: which way imports point, and what is printed where."""
+"""The house's rules that code can break without anybody noticing: above all, which way imports point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from attrs import frozen
 
 ROOT = Path(__file__).parent.parent
 
-# house.md: `cli, testing -> harness -> agent -> tools, session, llm, operations, bridge -> engine, plugins -> hookspecs`.
+# house.md: `cli, testing -> harness -> agent -> tools, session, llm, operations, bridge -> engine, plugins ->
+# hookspecs`.
 LEVELS = (
     ("hookspecs",),
     ("engine", "plugins"),
@@ -122,9 +123,11 @@ def test_rooms_side_by_side_do_not_import_each_other_in_circles():
 
 
 def test_nobody_inside_uses_the_front_door():
-    """`from dshhooks import Deny` is for the outside; only the version, and what is written for others, comes from it."""
+    """`from dshhooks import Deny` is for the outside; only the version comes from it."""
     allowed = ("dshhooks/cli/version.py",)
-    used = [arrow for _, arrow in own_arrows() if arrow.target.split(".")[0] == "dshhooks" and room(arrow.target) is None]
+    used = [
+        arrow for _, arrow in own_arrows() if arrow.target.split(".")[0] == "dshhooks" and room(arrow.target) is None
+    ]
     assert [str(arrow) for arrow in used if arrow.file not in allowed] == []
 
 

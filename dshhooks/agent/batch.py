@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from attrs import define
 
+from dshhooks.engine.faults import is_fault
 from dshhooks.session.event import APPEND
 from dshhooks.session.events import ToolCallStarted, ToolErrorInfo, ToolResultRecorded
 from dshhooks.tools.execution import ToolRun
 from dshhooks.tools.outcome import aborted, failure_of
-from hookspecs.execution import ToolCall, ToolFailure, ToolResult, ToolSuccess
+from hookspecs.execution import ErrorInfo, ToolCall, ToolError, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING, parse
 from hookspecs.signal import CancelSignal
 from hookspecs.values import ToolCallBlock
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
 
 __all__ = ["Batch", "arguments_of"]
+
+_UNKNOWN: Final = ToolFailure(
+    ToolError(
+        "it is not known how this call ended: it may have had its effect or not; check before you repeat it",
+        ErrorInfo("ToolOutcomeUnknownError", "TOOL_OUTCOME_UNKNOWN"),
+    )
+)
 
 
 def arguments_of(raw: str) -> Any:
@@ -35,12 +43,13 @@ def arguments_of(raw: str) -> Any:
 
 @define(eq=False)
 class _Slot:
-    """A call that was started; ``result`` is there once it settled."""
+    """One call of the batch and how far it came."""
 
     block: ToolCallBlock
-    seq: int
-    run: ToolRun
-    result: ToolResult | None = None
+    seq: int = -1  # of its tool/call, once that is logged
+    run: ToolRun | None = None
+    result: ToolResult | None = None  # there once it settled
+    answered: bool = False  # its tool/result is logged
 
 
 class Batch:
@@ -57,19 +66,37 @@ class Batch:
         self._agent, self._turn, self._step, self._signal = agent, turn, step, signal
         self._pipeline = agent.harness.tools.pipeline
         self._cap = agent.harness.config.agent.max_parallel_tool_calls
+        self._flying = 0
         self._settled = anyio.Event()
+        self._fault: BaseException | None = None  # the scheduler's own: a log that refuses, not a tool that fails
         self.concludes = False
 
     async def run(self, calls: Sequence[ToolCallBlock]) -> None:
-        """Run all calls; whatever happens, every call of the batch that was logged has its result logged too."""
+        """Run all calls; however that ends, every call has a result in the log, if the log takes it.
+
+        Raises:
+            Exception: The first thing the log refused; raised when everything that was started has settled.
+        """
+        slots = [_Slot(block) for block in calls]
+        try:
+            await self._schedule(slots)
+        finally:
+            self._answer_rest(slots)
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            try:
+                raise fault
+            finally:
+                del fault  # or the traceback would hold this frame, and this frame the exception
+
+    async def _schedule(self, slots: Sequence[_Slot]) -> None:
         at = 0
-        while at < len(calls) and not self._signal.aborted:
-            if self._mode(calls[at]) == "parallel":
-                at += await self._pool(calls[at:])
-            else:
-                at += await self._pool(calls[at : at + 1], alone=True)
-        for block in calls[at:]:
-            self._never_started(block)
+        while at < len(slots) and self._goes_on():
+            alone = self._mode(slots[at].block) != "parallel"
+            at += await self._pool(slots[at : at + 1] if alone else slots[at:])
+
+    def _goes_on(self) -> bool:
+        return self._fault is None and not self._signal.aborted
 
     def _call(self, block: ToolCallBlock) -> ToolCall:
         return ToolCall(block.id, block.name, arguments_of(block.arguments), self._signal, self._agent)
@@ -77,70 +104,96 @@ class Batch:
     def _mode(self, block: ToolCallBlock) -> str:
         return self._agent.harness.tools.execution_mode(self._call(block))
 
-    async def _pool(self, calls: Sequence[ToolCallBlock], *, alone: bool = False) -> int:
-        """Run a stretch of calls, rolling; return how many were started."""
-        slots: list[_Slot] = []
-        committed = 0
+    async def _pool(self, slots: Sequence[_Slot]) -> int:
+        """Run a stretch of calls, rolling; return how many were taken on. The first one is classified already."""
+        started = committed = 0
         async with anyio.create_task_group() as tasks:
             while True:
-                while committed < len(slots) and slots[committed].result is not None:
-                    await self._commit(slots[committed])
+                while committed < started and slots[committed].result is not None:
+                    await self._attempt(self._commit(slots[committed]))
                     committed += 1
-                flying = sum(slot.result is None for slot in slots)
-                if self._may_start(calls, len(slots), flying, alone):
-                    slots.append(await self._start(calls[len(slots)], tasks))
-                elif committed == len(slots):
+                if self._may_start(slots, started):
+                    started += 1
+                    await self._attempt(self._start(slots[started - 1], tasks))
+                elif committed == started:
                     break
                 elif slots[committed].result is None:
                     await self._settled.wait()
                     self._settled = anyio.Event()
-        return len(slots)
+        return started
 
-    def _may_start(self, calls: Sequence[ToolCallBlock], started: int, flying: int, alone: bool) -> bool:
-        if started >= len(calls) or flying >= self._cap or self._signal.aborted:
+    def _may_start(self, slots: Sequence[_Slot], started: int) -> bool:
+        if started >= len(slots) or self._flying >= self._cap or not self._goes_on():
             return False
-        return alone or self._mode(calls[started]) == "parallel"
+        return not started or self._mode(slots[started].block) == "parallel"
 
-    async def _start(self, block: ToolCallBlock, tasks: Any) -> _Slot:
-        event = self._log_call(block)
-        run, fault = self._pipeline.create(self._call(block))
-        slot = _Slot(block, event.seq, run)
-        slot.result = failure_of(fault, blame=False) if fault is not None else await self._pipeline.prepare(run)
+    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do one thing; its fault ends the batch, but not before what was started has settled (spec/core.md 10.12)."""
+        try:
+            await work
+        except BaseException as exc:  # noqa: BLE001 - raised by run
+            self._note(exc)
+
+    def _note(self, exc: BaseException) -> None:
+        if not is_fault(exc):
+            try:
+                raise exc
+            finally:
+                del exc
+        self._fault = self._fault or exc
+
+    async def _start(self, slot: _Slot, tasks: Any) -> None:
+        slot.result = aborted(invoked=False)  # what it is if the log refuses its call
+        self._log_call(slot)
+        slot.run, fault = self._pipeline.create(self._call(slot.block))
+        slot.result = failure_of(fault, blame=False) if fault is not None else await self._pipeline.prepare(slot.run)
         if slot.result is None:
-            tasks.start_soon(self._dispatch, slot)
-        return slot
+            self._flying += 1
+            tasks.start_soon(self._dispatch, slot, slot.run)
 
-    async def _dispatch(self, slot: _Slot) -> None:
-        slot.result = await self._pipeline.dispatch(slot.run)
-        self._settled.set()
+    async def _dispatch(self, slot: _Slot, run: ToolRun) -> None:
+        try:
+            slot.result = await self._pipeline.dispatch(run)
+        finally:
+            self._flying -= 1
+            self._settled.set()
 
     async def _commit(self, slot: _Slot) -> None:
-        assert slot.result is not None
+        if slot.run is None or slot.result is None:
+            return
         result = await self._pipeline.finalize(slot.run, slot.result)
-        slot.result = result
-        self._log_result(slot.block, slot.seq, result)
+        self._log_result(slot, result)
         self._agent.late.extend(result.contexts)
         if isinstance(result, ToolSuccess) and result.concludes_turn:
             self.concludes = True
 
-    def _never_started(self, block: ToolCallBlock) -> None:
-        """Log a call that cancellation kept from starting: no policy saw it, nobody is told of a result."""
-        event = self._log_call(block)
-        self._log_result(block, event.seq, aborted(invoked=False))
+    def _answer_rest(self, slots: Sequence[_Slot]) -> None:
+        """Log what has no result: no policy saw a call that was never started, and nobody is told of its result."""
+        for slot in slots:
+            if slot.answered:
+                continue
+            try:
+                started = slot.seq >= 0
+                if not started:
+                    self._log_call(slot)
+                self._log_result(slot, _UNKNOWN if started else aborted(invoked=False))
+            except BaseException as exc:  # noqa: BLE001 - raised by run, unless something worse is on its way
+                self._note(exc)
 
-    def _log_call(self, block: ToolCallBlock) -> Any:
-        return self._agent.session.append(
-            ToolCallStarted(self._turn, self._step, block.id, block.name, block.arguments)
-        )
+    def _log_call(self, slot: _Slot) -> None:
+        block = slot.block
+        call = ToolCallStarted(self._turn, self._step, block.id, block.name, block.arguments)
+        slot.seq = self._agent.session.append(call).seq
 
-    def _log_result(self, block: ToolCallBlock, call_seq: int, result: ToolResult) -> None:
+    def _log_result(self, slot: _Slot, result: ToolResult) -> None:
         error: Any = MISSING
         if isinstance(result, ToolFailure) and result.error.info is not None:
             error = ToolErrorInfo(result.error.info.name, result.error.info.code)
         self._agent.session.append(
             ToolResultRecorded(
-                self._turn, self._step, block.id, result.content, result.is_error, error, result.meta
+                self._turn, self._step, slot.block.id, result.content, result.is_error, error, result.meta
             ),
             surface_op=APPEND,
-            source_event_seqs=(call_seq,),
+            source_event_seqs=(slot.seq,),
         )
+        slot.answered = True

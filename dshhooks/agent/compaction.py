@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dshhooks.llm.assembler import BlockAssembler
 from dshhooks.session.event import Replace
 from dshhooks.session.events import CompletedEnd, InjectionTrigger, TurnEnd, TurnStart, UserMessage
+from dshhooks.session.surface import derive
 from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import HarnessError, LlmError
 from hookspecs.model import AbortedFinish, ErrorFinish, GenerateOptions
@@ -20,8 +21,8 @@ __all__ = ["compact"]
 
 _SOURCE = PluginSource("compaction")
 _ASK = (
-    "Summarize this conversation so that the work can go on from the summary alone: the goal, what was decided and done, "
-    "what is open, and every name, path and number that is still needed. Answer with the summary only."
+    "Summarize this conversation so that the work can go on from the summary alone: the goal, what was decided and "
+    "done, what is open, and every name, path and number that is still needed. Answer with the summary only."
 )
 _HEAD = "Summary of the conversation so far:\n\n"
 
@@ -29,32 +30,54 @@ _HEAD = "Summary of the conversation so far:\n\n"
 async def compact(agent: Agent) -> bool:
     """Replace every message on the surface by one summary; False when there is nothing to summarize.
 
+    While tools run, their step is left as it is: their results must find the answer that called them.
+
     Raises:
-        HarnessError: ``COMPACTION_CANCELLED``, or ``NO_MODEL``.
+        HarnessError: ``AGENT_DISPOSED``, ``COMPACTION_CANCELLED``, ``NO_MODEL``, or ``EMPTY_RESPONSE``.
         Exception: The model request failed; the conversation is unchanged.
     """
     session = agent.session
-    nodes = tuple(session.surface)
+    if agent.status == "disposed":
+        raise HarnessError(f"agent {agent.id!r} is disposed", "AGENT_DISPOSED")
+    nodes = _settled(agent)
     if len(nodes) < 2:
         return False
-    idle = session.open_turn is None and agent.status != "running"
-    signal = agent.new_owner() if idle else agent.owner_signal()
-    try:
-        summary = await _summary(agent, signal)
-    finally:
-        if idle:
-            agent.drop_owner()
+    with agent.beside() as signal:
+        try:
+            summary = await _summary(agent, nodes, signal)
+        except Exception as exc:
+            if signal.aborted:
+                raise _cancelled() from exc
+            raise
+        if signal.aborted:
+            raise _cancelled()
     if tuple(session.surface)[: len(nodes)] != nodes:
         return False  # somebody else replaced what was summarized
-    _replace(agent, nodes, summary)
+    await _replace(agent, nodes, summary)
     return True
 
 
-async def _summary(agent: Agent, signal: CancelSignal) -> str:
+def _cancelled() -> HarnessError:
+    return HarnessError("compaction was cancelled", "COMPACTION_CANCELLED")
+
+
+def _settled(agent: Agent) -> tuple[int, ...]:
+    """Return the surface up to the calls that still run."""
+    session = agent.session
+    nodes = tuple(session.surface)
+    if not agent.batching:
+        return nodes
+    answers = [at for at, seq in enumerate(nodes) if session.events[seq].type == "assistant/message"]
+    return nodes[: answers[-1]] if answers else nodes
+
+
+async def _summary(agent: Agent, nodes: tuple[int, ...], signal: CancelSignal) -> str:
+    """Return what the model makes of it; anything once the signal aborted."""
     config = agent.config_seed()
     if not config.provider or not config.model:
         raise HarnessError("no provider or model to write a summary", "NO_MODEL")
-    messages = (*agent.session.messages(), Message("user", (TextBlock(_ASK),)))
+    said = (derive(agent.session.events[seq]) for seq in nodes)
+    messages = (*(message for message in said if message is not None), Message("user", (TextBlock(_ASK),)))
     options = GenerateOptions(
         config.provider, config.model, messages, signal=signal, session_id=agent.id, purpose="compaction"
     )
@@ -66,8 +89,6 @@ async def _summary(agent: Agent, signal: CancelSignal) -> str:
                 assembler.push(chunk)
         finally:
             await stream.aclose()
-    if signal.aborted:
-        raise HarnessError("compaction was cancelled", "COMPACTION_CANCELLED")
     if isinstance(assembler.finish, (ErrorFinish, AbortedFinish)):
         failure = assembler.finish.failure
         raise LlmError(failure.message, failure.code, status=failure.status, retry_after=failure.retry_after)
@@ -77,7 +98,7 @@ async def _summary(agent: Agent, signal: CancelSignal) -> str:
     return text
 
 
-def _replace(agent: Agent, nodes: tuple[int, ...], summary: str) -> None:
+async def _replace(agent: Agent, nodes: tuple[int, ...], summary: str) -> None:
     session = agent.session
     data: Any = UserMessage(_HEAD + summary, _SOURCE)
     operation = Replace(nodes[0], nodes[-1])
@@ -90,3 +111,4 @@ def _replace(agent: Agent, nodes: tuple[int, ...], summary: str) -> None:
         session.append(data, surface_op=operation, source_event_seqs=nodes)
     finally:
         session.append(TurnEnd(turn, CompletedEnd()))
+    await agent.flush(turn, 0)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import anyio
 
 from dshhooks.agent.initiator import with_initiator
 from dshhooks.agent.turn import Turn
+from dshhooks.engine.faults import is_fault
+from dshhooks.engine.observe import described
 
 if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
 
 __all__ = ["Driver"]
+
+log = logging.getLogger("dshhooks.agent")
+
+# The drivers the running code is, or was begun by, a part of: a subagent's and its parent's.
+_around: ContextVar[tuple[Driver, ...]] = ContextVar("dshhooks_drivers", default=())
 
 
 class Driver:
@@ -45,8 +55,18 @@ class Driver:
         for event in waiting:
             event.set()
 
+    def is_waiting_for_us(self) -> bool:
+        """Say whether the running code was begun by this driver, which may wait for it to end."""
+        return self in _around.get()
+
+    async def apart(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something in a task of its own that no driver waits for."""
+        _around.set(())
+        await work()
+
     async def run(self) -> None:
         """Run until the agent is disposed."""
+        _around.set((*_around.get(), self))
         try:
             with with_initiator(self.agent):
                 await self._loop()
@@ -93,6 +113,10 @@ class Driver:
         turn = Turn(agent, agent.session.last_turn + 1, item, signal)
         try:
             await turn.run()
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            log.error("agent %r: turn %d broke, the next one runs: %s", agent.id, turn.number, described(exc))
         finally:
             agent.drop_owner()
         if turn.stopped:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
-from attrs import frozen
+from attrs import evolve, frozen
 
 from dshhooks.agent.causes import CancelCause, DisposedCause, ParentCause, UserCause
 from dshhooks.agent.driver import Driver
 from dshhooks.agent.inbox import Inbox, Item, ResolvedInput, seal_input
 from dshhooks.agent.record import record_context
+from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described, observe_now
 from dshhooks.session.event import APPEND
 from dshhooks.session.events import CompletedEnd, InjectionTrigger, TurnEnd, TurnStart, UserMessage
 from dshhooks.session.log import Session
+from dshhooks.tools.outcome import seal_content
+from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import HarnessError
 from hookspecs.json import MISSING
 from hookspecs.model import LlmCallConfig
@@ -33,6 +37,9 @@ __all__ = ["Agent", "AgentContext", "AgentOptions"]
 log = logging.getLogger("dshhooks.agent")
 
 Status = Literal["idle", "running", "disposed"]
+
+# Seconds a hook has left to end by itself once its turn was cancelled; then it is cancelled, too.
+GRACE = 5.0
 
 
 @frozen
@@ -101,6 +108,7 @@ class Agent:
         self.published = False
         self.on_chunk: Callable[[Any], None] = _ignore
         self._owner: CancelSource | None = None
+        self._beside: list[CancelSource] = []  # work beside the turn: compactions, subagents
         self._prefix: tuple[Message, ...] | None = None
         self._flushes = 0
         self._flushed = anyio.Event()
@@ -206,7 +214,8 @@ class Agent:
         cause = cause if cause is not None else UserCause()
         if not isinstance(cause, (UserCause, ParentCause)):
             raise TypeError(f"cancel takes UserCause() or ParentCause(), not {cause!r}")
-        if self._owner is None and (keep_inbox or not self.inbox):
+        working = self._owner is not None or bool(self._beside)
+        if not working and (keep_inbox or not self.inbox):
             return
         self.tell("agent_cancel_requested", self, cause)
         if not keep_inbox:
@@ -215,43 +224,57 @@ class Agent:
             if self._owner is None and pending:
                 self.driver.cancelled_before_run = True
                 self.driver.wake()
-        if self._owner is not None:
-            self._owner.abort(cause)
-        for child in tuple(self.children):
-            child.cancel(ParentCause())
+        self._abort(cause)
+
+    def _abort(self, cause: CancelCause) -> None:
+        for source in (*((self._owner,) if self._owner is not None else ()), *self._beside):
+            source.abort(cause)
 
     async def when_idle(self) -> None:
         """Wait until no turn runs and nothing that wakes is pending."""
         await self.driver.when_idle()
 
     async def dispose(self) -> None:
-        """Stop for good: close the running turn as disposed, drop what is pending, and take everything back."""
-        if self._disposal is not None:
-            await self._disposal.wait()
-            return
-        self._disposal = anyio.Event()
-        with anyio.CancelScope(shield=True):
-            try:
-                await self._dispose()
-            finally:
-                self._disposal.set()
+        """Stop for good: close the running turn as disposed, drop what is pending, and take everything back.
 
-    async def _dispose(self) -> None:
-        for child in tuple(self.children):
-            await child.dispose()
-        before, self.status = self.status, "disposed"
+        Returns when all of that is done; at once from inside the agent's own work (a hook, a tool, a subagent of it),
+        which is stopped and would wait for itself.
+        """
+        first = self._disposal is None
+        if self._disposal is None:
+            self._disposal = anyio.Event()
+            self._begin_disposal()
+        if self.driver.is_waiting_for_us():
+            if first:
+                self.harness.spawn(self.driver.apart(self._end_disposal))
+        elif first:
+            await self._end_disposal()
+        else:
+            await self._disposal.wait()
+
+    def _begin_disposal(self) -> None:
+        self.status = "disposed"
         self.inbox.discard()
         self.driver.release()
-        if self._owner is not None:
-            self._owner.abort(DisposedCause())
-        if self.published and before != "disposed":
-            self.tell("agent_status", self, "disposed")
-        self.driver.wake()
+        self._abort(DisposedCause())
         if self.published:
-            await self.driver.done.wait()
-        while self._flushes:
-            await self._flushed.wait()
-        await self.harness.agents.remove(self)
+            self.tell("agent_status", self, "disposed")
+        else:
+            self.driver.done.set()  # it will never run
+        self.driver.wake()
+
+    async def _end_disposal(self) -> None:
+        assert self._disposal is not None
+        with anyio.CancelScope(shield=True):
+            try:
+                for child in tuple(self.children):
+                    await child.dispose()
+                await self.driver.done.wait()
+                while self._flushes:
+                    await self._flushed.wait()
+                await self.harness.agents.remove(self)
+            finally:
+                self._disposal.set()
 
     # -- the loop's side -------------------------------------------------------------------------------------------
 
@@ -267,6 +290,18 @@ class Agent:
     def drop_owner(self) -> None:
         """From here on there is no turn to cancel."""
         self._owner = None
+
+    @contextmanager
+    def beside(self) -> Iterator[CancelSignal]:
+        """Do something beside the turn, or without one; the signal aborts when the agent is cancelled or disposed."""
+        source = CancelSource()
+        if self.owner_signal().aborted:
+            source.abort(self.owner_signal().reason)
+        self._beside.append(source)
+        try:
+            yield source.signal
+        finally:
+            self._beside.remove(source)
 
     def set_status(self, status: Status) -> None:
         """Change the status; ``agent_status`` fires on actual transitions."""
@@ -291,18 +326,28 @@ class Agent:
         """Dispatch a checkpoint hook about this agent; an exception stops what was about to happen."""
         plan = self.harness.hooks.plan(hook, self)
         if plan.active:
-            await plan.run(plan, args)
+            with self.patience():
+                await plan.run(plan, args)
 
     async def decide(self, hook: str, default: Any, *args: Any) -> Any:
         """Dispatch a decide hook about this agent; ``default`` stands when everybody abstains."""
         plan = self.harness.hooks.plan(hook, self)
-        return await plan.run(plan, args, default) if plan.active else default
+        if plan.active:
+            with self.patience():
+                return await plan.run(plan, args, default)
+        return default
+
+    def patience(self) -> AbstractContextManager[anyio.CancelScope]:
+        """Run hooks inside: once the turn is cancelled they have ``GRACE`` seconds, then they are cancelled, too."""
+        return tied_scope(self.owner_signal(), grace=GRACE)
 
     async def flush(self, turn: int, step: int) -> None:
         """Flush the session; a failure is told and goes nowhere, the turn stays committed."""
         try:
             await self.harness.sessions.flush(self.session)
-        except Exception as exc:  # noqa: BLE001 - reported as agent_error; the next turn must run
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
             log.warning("agent %r: flushing the session failed: %s", self.id, described(exc))
             self.tell("agent_error", self, turn, step, exc)
 
@@ -326,8 +371,7 @@ class Agent:
         """Messages in front of the conversation, composed once for this instance; never part of its history."""
         if self._prefix is not None:
             return self._prefix
-        plan = self.harness.hooks.plan("agent_session_prefix", self)
-        answers = await plan.run(plan, (self, signal)) if plan.active else []
+        answers = await self.decide("agent_session_prefix", (), self, signal)
         prefix = tuple(message for answer in answers for message in _messages(answer))
         if not signal.aborted:
             self._prefix = prefix
@@ -353,7 +397,7 @@ def _messages(answer: Any) -> Sequence[Message]:
     for message in messages:
         if not isinstance(message, Message):
             raise TypeError(f"agent_session_prefix must return messages, not {type(message).__name__}")
-    return messages
+    return [evolve(message, content=seal_content(message.content)) for message in messages]
 
 
 def _ignore(_chunk: Any) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from dshhooks.agent.approvals import SessionApprovals
 from dshhooks.agent.handle import Agent, AgentContext, AgentOptions
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentRegistry"]
 
-log = logging.getLogger("dshhooks.agent")
-
 Setup = Callable[[AgentContext], "Awaitable[None] | None"]
 
 
@@ -28,6 +27,7 @@ class AgentRegistry:
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
         self._agents: dict[str, Agent] = {}
+        self._closed = False
         harness.tools.approvals.journal_of = self._journal
 
     def _journal(self, agent: Any) -> SessionApprovals | None:
@@ -61,7 +61,7 @@ class AgentRegistry:
             HarnessError: ``SESSION_ALREADY_EXISTS``.
             Exception: What ``setup``, ``session_created`` or ``agent_created`` raised; nothing stays published.
         """
-        agent = Agent(self._harness, session, options, owner=owner)
+        agent = session.agent = Agent(self._harness, session, options, owner=owner)
         try:
             if setup is not None:
                 waiting = setup(agent.ctx)
@@ -69,8 +69,8 @@ class AgentRegistry:
                     await waiting
             await self._enter(agent)
         except BaseException:
-            agent.status = "disposed"
-            agent.ctx.unwind()
+            with anyio.CancelScope(shield=True):
+                await agent.dispose()
             raise
         agent.published = True
         agent.tell("agent_session_start", agent, source)
@@ -78,33 +78,46 @@ class AgentRegistry:
         return agent
 
     async def _enter(self, agent: Agent) -> None:
-        if agent.id in self._agents:
-            raise HarnessError(f"there already is an agent {agent.id!r}", "SESSION_ALREADY_EXISTS")
         await self._harness.sessions.enter(agent.session)
         self._agents[agent.id] = agent
-        try:
-            await agent.ask("agent_created", agent)
-        except BaseException:
-            del self._agents[agent.id]
-            agent.tell("agent_disposed", agent)
-            await self._harness.sessions.dispose(agent.session)
-            raise
         if agent.parent is not None:
             agent.parent.children.append(agent)
+        self._refuse_gone(agent)
+        await agent.ask("agent_created", agent)
+        self._refuse_gone(agent)
+
+    def _refuse_gone(self, agent: Agent) -> None:
+        if self._closed or (agent.parent is not None and agent.parent.status == "disposed"):
+            raise HarnessError(f"agent {agent.id!r}: who it was created for is gone", "AGENT_DISPOSED")
+        if agent.status == "disposed":
+            raise HarnessError(f"agent {agent.id!r} was disposed while it was created", "AGENT_DISPOSED")
 
     async def remove(self, agent: Agent) -> None:
-        """Take an agent whose driver is done out: announce, unregister, dispose its session, take back what it had."""
-        if self._agents.get(agent.id) is agent:
-            agent.tell("agent_disposed", agent)
-            del self._agents[agent.id]
+        """Take out an agent whose driver is done: announce, unregister, dispose its session, take back what it had."""
+        try:
+            if self._agents.get(agent.id) is agent:
+                agent.tell("agent_disposed", agent)
+                del self._agents[agent.id]
             await self._harness.sessions.dispose(agent.session)
-        if agent.parent is not None and agent in agent.parent.children:
-            agent.parent.children.remove(agent)
-        agent.ctx.unwind()
+        finally:
+            if agent.parent is not None and agent in agent.parent.children:
+                agent.parent.children.remove(agent)
+            agent.ctx.unwind()
 
     async def aclose(self) -> None:
-        """Dispose every agent."""
-        for agent in self.roots():
-            await agent.dispose()
-        for agent in self.list():
-            await agent.dispose()
+        """Dispose every agent; no more are created.
+
+        Raises:
+            Exception: The failure, or a group of them.
+        """
+        self._closed = True
+        failures: list[Exception] = []
+        for agent in (*self.roots(), *self.list()):
+            try:
+                await agent.dispose()
+            except Exception as exc:  # noqa: BLE001 - raised below, once the others are disposed too
+                failures.append(exc)
+        if len(failures) == 1:
+            raise failures[0]
+        if failures:
+            raise ExceptionGroup("several agents could not be disposed", failures)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from attrs import frozen
 
 from dshhooks.agent.causes import ParentCause
-from dshhooks.session.events import CompletedEnd, MaxTokensEnd, TurnEndReason
+from dshhooks.session.events import AbortedEnd, CompletedEnd, MaxTokensEnd, TurnEndReason
 from hookspecs.values import content_text
 
 if TYPE_CHECKING:
@@ -45,29 +46,45 @@ async def spawn(parent: Agent, agent_type: str, prompt: Any) -> SubagentResult:
     session = harness.sessions.create(
         cwd=header.cwd, parent_session=parent.id, delegation_depth=header.delegation_depth + 1
     )
-    child = await harness.agents.publish(session, parent.options, "startup", owner=parent)
-    parent.tell("subagent_start", parent, child, agent_type)
-    untie = parent.owner_signal().add_listener(lambda: child.cancel(ParentCause()))
-    try:
-        child.followup(prompt)
-        await child.when_idle()
-        return _result(child)
-    finally:
-        untie()
-        # Also when the caller is cancelled: nobody else would ever stop the child.
-        await child.dispose()
-        parent.tell("subagent_end", parent, child, agent_type)
+    with parent.beside() as signal:
+        child = await harness.agents.publish(session, parent.options, "startup", owner=parent)
+        parent.tell("subagent_start", parent, child, agent_type)
+        try:
+            child.followup(prompt)
+            signal.add_listener(lambda: child.cancel(ParentCause()))  # at once, if it was aborted by now
+            await child.when_idle()
+            return _result(child)
+        finally:
+            await _end(parent, child, agent_type)
+
+
+async def _end(parent: Agent, child: Agent, agent_type: str) -> None:
+    """Stop a child that may still run: the caller was cancelled, and nobody else would ever stop it."""
+    with anyio.CancelScope(shield=True):
+        try:
+            child.cancel(ParentCause())
+            await child.when_idle()
+            await child.dispose()
+        finally:
+            parent.tell("subagent_end", parent, child, agent_type)
 
 
 def _result(child: Agent) -> SubagentResult:
-    reason: Any = CompletedEnd()
+    reason = _reason(child)
     text = ""
-    for event in reversed(child.session.events):
-        if event.type == "turn/end":
-            reason = event.data.reason
-            break
     for message in reversed(child.session.messages()):
         if message.role == "assistant":
             text = content_text([block for block in message.content if block.kind == "text"])
             break
     return SubagentResult(child.id, text, reason, isinstance(reason, (CompletedEnd, MaxTokensEnd)))
+
+
+def _reason(child: Agent) -> TurnEndReason:
+    """How the prompt's turn ended; one that was cancelled before it began was aborted."""
+    reason: Any = AbortedEnd()
+    for event in reversed(child.session.events):
+        if event.type == "turn/end":
+            reason = event.data.reason
+        elif event.type == "turn/start" and event.data.trigger.kind == "message":
+            return reason  # type: ignore[no-any-return]
+    return AbortedEnd()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,6 +20,7 @@ from dshhooks.session.events import (
     StepEnd,
     StepStart,
 )
+from dshhooks.tools.outcome import seal_content
 from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import HarnessError, LlmError
 from hookspecs.json import MISSING
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Interrupted", "RequestFailed", "Step", "StepOutcome"]
 
+# An adapter that heeds its signal ends the stream itself, and may say so; one that does not is cancelled right after.
+GRACE = 0.1
+
 
 class Interrupted(Exception):
     """The turn's signal aborted; not an error of anybody."""
 
 
-@define
+@define(eq=False)
 class RequestFailed(Exception):
     """The model request itself failed: offered to recovery."""
 
@@ -81,7 +84,8 @@ class Step:
         """
         self.drain_steering()
         variables = self.agent.prompt_variables()
-        system, tools = await self.agent.harness.prompts.assemble(self.agent, self.signal, variables)
+        with self.agent.patience():
+            system, tools = await self.agent.harness.prompts.assemble(self.agent, self.signal, variables)
         self._check()
         prefix = await self.agent.session_prefix(self.signal)
         self._check()
@@ -90,7 +94,7 @@ class Step:
         messages = self.session.messages().with_prefix(prefix)
         self.session.append(StepStart(self.turn, self.number))
         prepared, options = await self._request(system, tools, prefix, messages)
-        message, assembled = await self._answer(prepared, options)
+        message = await self._answer(prepared, options)
         calls = [block for block in message.content if isinstance(block, ToolCallBlock)]
         batch = Batch(self.agent, self.turn, self.number, self.signal)
         await self._run_batch(batch, calls)
@@ -99,7 +103,6 @@ class Step:
         await self.agent.ask("agent_post_step", self.agent, self.turn, self.number, self.signal)
         self._check()
         self.session.append(StepEnd(self.turn, self.number))
-        del assembled
         return StepOutcome(bool(calls), steered, self.max_tokens, batch.concludes)
 
     def _check(self) -> None:
@@ -174,26 +177,26 @@ class Step:
 
     # -- the answer ------------------------------------------------------------------------------------------------
 
-    async def _answer(self, prepared: PreparedCall, options: GenerateOptions) -> tuple[Message, BlockAssembler]:
+    async def _answer(self, prepared: PreparedCall, options: GenerateOptions) -> Message:
         assembler, seqs = await self._stream(prepared, options)
         self.max_tokens = isinstance(assembler.finish, MaxTokensFinish)
         provenance = AssistantProvenance(options.provider, options.model, assembler.replay_state)
-        assembled = self._without_calls(assembler.blocks())
-        before = Message("assistant", assembled, provenance)
+        without_replay = attrs.evolve(provenance, replay_state=MISSING)
+        assembled = assembler.blocks()
+        before = Message("assistant", self._without_calls(assembled), provenance)
         try:
             message = await self.agent.decide(
                 "agent_step_result", before, self.agent, self.turn, self.number, before, self.signal
             )
             self._check()
+            content = seal_content(self._without_calls(message.content))
+            unchanged = content == assembled
+            self._log_answer(content, provenance if unchanged else without_replay, assembler, seqs)
         except BaseException:
             # The call was paid for: its usage stays in the log, under a message nobody will read.
-            self._log_answer((), attrs.evolve(provenance, replay_state=MISSING), assembler, seqs)
+            self._log_answer((), without_replay, assembler, seqs)
             raise
-        content = self._without_calls(message.content)
-        if content != assembler.blocks():
-            provenance = attrs.evolve(provenance, replay_state=MISSING)
-        self._log_answer(content, provenance, assembler, seqs)
-        return attrs.evolve(message, content=content), assembler
+        return attrs.evolve(message, content=content)
 
     def _without_calls(self, content: Content) -> Content:
         if not self.max_tokens:
@@ -214,7 +217,7 @@ class Step:
         assembler, seqs = BlockAssembler(), []
         stream: ModelStream | None = None
         try:
-            with tied_scope(self.signal):
+            with tied_scope(self.signal, grace=GRACE):
                 stream = await self.agent.harness.llm.open(options, prepared=prepared, agent=self.agent)
                 try:
                     async for chunk in stream:

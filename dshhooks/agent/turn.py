@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from dshhooks.agent.causes import DisposedCause, interrupt_reason_of
 from dshhooks.agent.inbox import Item, ResolvedInput, seal_input
 from dshhooks.agent.record import record_prompt
 from dshhooks.agent.step import Interrupted, RequestFailed, Step, StepOutcome
@@ -25,7 +24,7 @@ from dshhooks.session.events import (
     TurnEndReason,
     TurnStart,
 )
-from dshhooks.tools.outcome import seal_content, seal_contexts
+from dshhooks.tools.outcome import failure_of, seal_content, seal_contexts
 from hookspecs.decisions import AllowPrompt, BlockPrompt, ContinueTurn, FailRequest, RetryRequest, StopTurn
 from hookspecs.errors import HarnessError, error_chain
 from hookspecs.json import MISSING
@@ -83,9 +82,13 @@ class Turn:
             await self.agent.flush(self.number, self.step)
 
     def _open(self) -> bool:
+        self.number = self.session.last_turn + 1  # an injection may have had a turn since this one was made
         try:
             self.session.append(TurnStart(self.number, MessageTrigger(self.item.message.source)))
-        except Exception as exc:  # noqa: BLE001 - a turn whose start was refused never existed
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            # A turn whose start was refused never existed.
             self.agent.tell("agent_error", self.agent, self.number, 0, exc)
             return False
         self.opened = True
@@ -99,14 +102,26 @@ class Turn:
         try:
             if self.session.open_step is not None:
                 self.session.append(StepEnd(self.number, self.session.open_step))
-            self.session.append(TurnEnd(self.number, reason))
-        except Exception as exc:  # noqa: BLE001 - a validator that refuses the end; the driver must live on
+            self._end(reason)
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
             log.error("agent %r: turn %d could not be closed: %s", self.agent.id, self.number, described(exc))
+
+    def _end(self, reason: TurnEndReason) -> None:
+        try:
+            self.session.append(TurnEnd(self.number, reason))
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            # Whatever is wrong with the reason, or whoever refused it: a turn must not stay open.
+            self.session.append(TurnEnd(self.number, ErrorEnd(self.step, described(exc))))
 
     # -- how it ends -----------------------------------------------------------------------------------------------
 
     def _interrupted(self) -> TurnEndReason:
-        return DisposedEnd() if isinstance(interrupt_reason_of(self.signal), DisposedCause) else AbortedEnd()
+        # The agent's end beats an earlier cancel in the record (spec/core.md 4.12).
+        return DisposedEnd() if self.agent.status == "disposed" else AbortedEnd()
 
     def _failed(self, exc: BaseException) -> tuple[TurnEndReason, BaseException | None]:
         if self.signal.aborted:
@@ -135,10 +150,11 @@ class Turn:
                 return None
             self.session.append(PromptBlocked(message.content, message.source, decision.reason))
             return RejectedEnd(decision.reason)
+        content = message.content if decision.content is MISSING else seal_content(decision.content)
+        contexts = seal_contexts(decision.contexts)
         if not recorded and not self._open():
             return None
-        content = message.content if decision.content is MISSING else seal_content(decision.content)
-        record_prompt(self.session, content, message.source, seal_contexts(decision.contexts), self.item.meta)
+        record_prompt(self.session, content, message.source, contexts, self.item.meta)
         return await self._steps()
 
     # -- the steps -------------------------------------------------------------------------------------------------
@@ -211,7 +227,8 @@ class Turn:
 
 def _error_end(exc: BaseException, step: int) -> ErrorEnd:
     if isinstance(exc, HarnessError):
-        return ErrorEnd(step, error_chain(exc), exc.code)
+        info = failure_of(exc).error.info
+        return ErrorEnd(step, error_chain(exc), info.code if info is not None else MISSING)
     note = origin(exc)
     if note is not None:
         message = f"plugin {note.plugin!r} failed in hook {note.hook!r}: {described(exc)}"

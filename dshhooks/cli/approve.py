@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -31,8 +32,10 @@ def terminal() -> Approver:
 
         click.secho(f"may this run? {_question(request)}", fg="yellow", err=True)
         click.echo("Allow once? [y/N] ", nl=False, err=True)
-        # The thread may stay behind when the call is cancelled: nothing can interrupt a read from a terminal.
-        line = await anyio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+        # Not in a thread: Python would wait for it at exit, so that Ctrl-C needed an Enter. And not through sys.stdin,
+        # whose buffer the selector knows nothing of; a terminal hands out one line at a time.
+        await anyio.wait_readable(sys.stdin)
+        line = os.read(sys.stdin.fileno(), 1024).decode("utf-8", "replace")
         return ApprovalOutcome.ALLOWED_ONCE if line.strip().lower() in ("y", "yes") else ApprovalOutcome.REJECTED
 
     return answer

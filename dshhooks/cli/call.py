@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dshhooks.cli.options import Switches, stdout_kept, with_switches
+from dshhooks.cli.options import Switches, stdin_text, stdout_kept, with_switches
 
 if TYPE_CHECKING:
     from dshhooks.engine.trace import Trace
@@ -77,14 +77,9 @@ def _parse(text: str) -> Any:
     from hookspecs.json import parse
 
     try:
-        return parse(_stdin() if text == "-" else text)
+        return parse(stdin_text() if text == "-" else text)
     except ValueError as exc:
         raise click.UsageError(f"JSON: {exc}; give one JSON document, for example {_EXAMPLE}") from None
-
-
-def _stdin() -> str:
-    # Bytes, so that what the locale makes of them does not matter: JSON is UTF-8. A closed stdin is None.
-    return sys.stdin.buffer.read().decode("utf-8") if sys.stdin is not None else ""
 
 
 def _approver(answer: str | None) -> Approver:

@@ -15,7 +15,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from dshhooks.config import HarnessConfig
 
-__all__ = ["Switches", "stdout_kept", "switch_options", "with_switches"]
+__all__ = ["Switches", "stdin_text", "stdout_kept", "switch_options", "with_switches"]
 
 
 @frozen
@@ -90,3 +90,12 @@ def with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
 def stdout_kept(for_document: bool) -> contextlib.AbstractContextManager[Any]:
     """While plugins run: what they print goes to stderr when stdout is for one JSON document."""
     return contextlib.redirect_stdout(sys.stderr) if for_document else contextlib.nullcontext()
+
+
+def stdin_text() -> str:
+    """Return all of stdin, which is UTF-8 whatever the locale says; empty when it is closed.
+
+    Raises:
+        ValueError: It is not UTF-8.
+    """
+    return sys.stdin.buffer.read().decode("utf-8") if sys.stdin is not None else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dshhooks.cli.options import Switches, with_switches
+from dshhooks.cli.options import Switches, stdin_text, with_switches
 
 if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
@@ -24,7 +24,9 @@ __all__ = ["run"]
 @click.option("--model", metavar="M", help="The provider's model id.")
 @click.option("--base-url", metavar="U", help="Endpoint of an OpenAI-compatible server.")
 @click.option("--session", "session_id", metavar="ID", help="Continue this session, or start one with this id.")
-@click.option("--approve", type=click.Choice(["yes", "no"]), help="Answer when a plugin asks; default: the terminal, else no.")
+@click.option(
+    "--approve", type=click.Choice(["yes", "no"]), help="The answer to an ask; default: the terminal, else no."
+)
 @click.option("--json", "as_json", is_flag=True, help="One event of the session a line on stdout.")
 @with_switches
 def run(
@@ -39,12 +41,15 @@ def run(
 ) -> None:
     """Send PROMPT ("-" reads it from stdin) to an agent and show what it does.
 
-    Ctrl-C cancels the turn and leaves a session that can be continued; a second one leaves at once. Exits 0 when the turn
-    completed, 2 when the prompt was refused, 1 otherwise.
+    Ctrl-C cancels the turn and leaves a session that can be continued; a second one leaves at once. Exits 0 when the
+    turn completed, 2 when the prompt was refused, 1 otherwise.
     """
     import anyio
 
-    text = click.get_text_stream("stdin").read() if prompt == "-" else prompt
+    try:
+        text = stdin_text() if prompt == "-" else prompt
+    except ValueError as exc:
+        raise click.UsageError(f"the prompt on stdin is not UTF-8: {exc}") from None
     sys.exit(anyio.run(_run, text, provider, model, base_url, session_id, approve, as_json, switches))
 
 

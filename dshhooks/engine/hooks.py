@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,13 +14,14 @@ from typing import Any
 import pluggy
 from attrs import define
 
+from dshhooks.engine.admission import instantiate, own_name, refuse_misfit
 from dshhooks.engine.chain import around, collect, first, run_now, strictest
 from dshhooks.engine.observe import observe
-from dshhooks.engine.plan import ChainLink, Plan, async_form, compile_plan
+from dshhooks.engine.plan import ChainLink, Plan, compile_plan
 from dshhooks.engine.shadow import shadowed
 from dshhooks.engine.trace import Trace, collecting, instrument
 from hookspecs import hookspec_classes
-from hookspecs.errors import ConfigError, HookUsageError, PluginError, error_message
+from hookspecs.errors import ConfigError, HookUsageError, PluginError
 from hookspecs.markers import META, PROJECT, Authority, HookMeta
 
 __all__ = ["Hooks", "Registration"]
@@ -112,7 +112,7 @@ class Hooks:
                 function does not fit its hookspec, or contributing failed. Nothing stays registered then.
         """
         if isinstance(plugin, type):
-            plugin = _instantiate(plugin)
+            plugin = instantiate(plugin)
         name = self._free_name(plugin, name)
         if self._manager.has_plugin(name):
             raise PluginError(f"there already is a plugin {name!r}; register yours under another name")
@@ -169,7 +169,7 @@ class Hooks:
             if not isinstance(name, str) or not name:
                 raise PluginError(f"a plugin's name must be a non-empty str, not {name!r}")
             return name
-        base = _own_name(plugin)
+        base = own_name(plugin)
         name, number = base, 2
         while self._manager.has_plugin(name):
             name, number = f"{base}-{number}", number + 1
@@ -201,7 +201,7 @@ class Hooks:
             hook = options.get("specname") or attribute
             spec = self._specs.get(hook)
             if spec is not None:
-                _refuse_misfit(name, hook, spec.meta, getattr(plugin, attribute), bool(options.get("wrapper")))
+                refuse_misfit(name, hook, spec.meta, getattr(plugin, attribute), bool(options.get("wrapper")))
             elif not options.get("optionalhook"):
                 raise PluginError(f"plugin {name!r} implements unknown hook {hook!r}{self._suggest(hook)}")
 
@@ -232,7 +232,7 @@ class Hooks:
     @staticmethod
     def own_name(plugin: object) -> str:
         """Return what a plugin is called when nobody names it: its ``name``, ``__name__``, or class."""
-        return _own_name(plugin)
+        return own_name(plugin)
 
     def implemented_by(self, plugin: object) -> tuple[str, ...]:
         """Return the names of the hooks any object has implementations for, whether they exist or not."""
@@ -341,46 +341,10 @@ class Hooks:
         self._plans = {}
 
 
-def _instantiate(plugin: type) -> object:
-    try:
-        return plugin()
-    except (Exception, SystemExit) as exc:
-        raise PluginError(f"plugin class {plugin.__name__} could not be called: {error_message(exc)}") from exc
-
-
-def _own_name(plugin: object) -> str:
-    for attribute in ("name", "__name__"):
-        value = inspect.getattr_static(plugin, attribute, None)
-        if isinstance(value, types.MemberDescriptorType):  # a slot: reading it runs nobody's code
-            value = getattr(plugin, attribute, None)
-        if isinstance(value, str) and value:
-            return value
-    return type(plugin).__name__
-
-
-def _refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrapper: bool) -> None:
-    where = f"plugin {plugin!r}, hook {hook!r}"
-    if meta.synchronous and (async_form(function) or inspect.iscoroutinefunction(function)):
-        raise PluginError(f"{where}: this hook is called synchronously; use a plain `def`")
-    if wrapper and not meta.wrappable:
-        raise PluginError(f"{where}: a {meta.authority.value} hook takes no wrappers; nobody may stand in front of it")
-    silent = meta.authority in _SILENT or (meta.authority is Authority.CONTRIBUTE and meta.synchronous)
-    if silent and not wrapper and not meta.generator and _yields(function):
-        raise PluginError(f"{where}: a function with `yield` would never run here; return instead")
-
-
-# Nobody looks at what these answer, so a generator that nobody runs would go unnoticed.
-_SILENT = (Authority.OBSERVE, Authority.CHECKPOINT)
-
-
-def _yields(function: Any) -> bool:
-    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
-
-
 def _about(arguments: dict[str, Any]) -> object:
     if "agent" in arguments:
         return arguments["agent"]
-    subject = arguments.get("execution") or arguments.get("request")
+    subject = arguments.get("execution", arguments.get("request"))
     return getattr(subject, "agent", None)
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from dshhooks.llm.mock import MockRules
-from dshhooks.llm.openai_adapter import request_messages
+from dshhooks.llm.openai_wire import request_messages
 from dshhooks.llm.scripted import CallTools, Say, ScriptedAdapter
 from hookspecs.model import GenerateOptions, StreamChunk
 

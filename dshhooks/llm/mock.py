@@ -104,7 +104,7 @@ def _problem(request: Any) -> str | None:
     """Say what keeps a request from being answered, as an endpoint would."""
     if not isinstance(request, dict):
         return "the request must be an object"
-    messages, tools = request.get("messages"), request.get("tools")
+    messages, tools = request.get("messages", []), request.get("tools")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         return "messages must be a list of objects"
     if tools is not None and not (isinstance(tools, list) and all(_is_tool(tool) for tool in tools)):

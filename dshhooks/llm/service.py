@@ -135,7 +135,11 @@ class LlmService:
         plan = self._hooks.plan("llm_stream", agent)
         if not plan.active:
             return ModelStream(await adapter.open(options), adapter)
-        chunks = await plan.run(plan, (options,), None, adapter.open)
+        try:
+            chunks = await plan.run(plan, (options,), None, adapter.open)
+        except BaseException:
+            await adapter.aclose()  # a wrapper that failed half-way leaves what it had begun to read
+            raise
         return ModelStream(chunks, adapter)
 
     async def stream(self, options: GenerateOptions, *, agent: object = None) -> AsyncIterator[StreamChunk]:

@@ -6,6 +6,7 @@ cattrs does the walking; this says how unions are told apart and which fields ar
 from __future__ import annotations
 
 import functools
+import operator
 import types
 import typing
 from typing import Any, get_args, get_origin
@@ -44,7 +45,7 @@ class Codec:
     def to_wire(self, data: Any) -> Any:
         """Return an event's data as a JSON object, without its type; an unknown event's as it was read."""
         if isinstance(data, self._variants.unions["session-event"].unknown):
-            return data.data
+            return data.data  # type: ignore[attr-defined]
         return self._current().unstructure(data)
 
     def from_wire(self, event_type: str, data: Any) -> Any:
@@ -104,9 +105,9 @@ class Codec:
         if kind in {union.unknown for union in self._variants.unions.values()}:
             return lambda value: value.data
         overrides = {a.name: _spelled(a, kind) for a in attrs.fields(attrs.resolve_types(kind))}
-        plain = make_dict_unstructure_fn(kind, converter, **overrides)
-        key = self._keys.get(kind)
-        if key is None and kind is not LlmFailure:
+        plain: Any = make_dict_unstructure_fn(kind, converter, **overrides)
+        key = self._keys.get(kind, "")
+        if not key and kind is not LlmFailure:
             return plain
         tag = getattr(kind, "kind", None)
 
@@ -114,16 +115,16 @@ class Codec:
             return {key: tag, **plain(value)}
 
         def failure(value: Any) -> dict[str, Any]:
-            out = plain(value)
+            out: dict[str, Any] = plain(value)
             if "providerRetryAfterMs" in out:
-                out["providerRetryAfterMs"] = out["providerRetryAfterMs"] * 1000
+                out["providerRetryAfterMs"] = max(1, round(out["providerRetryAfterMs"] * 1000))
             return out
 
         return failure if kind is LlmFailure else tagged
 
     def _structure_hook(self, converter: cattrs.Converter, kind: type) -> Any:
         overrides = {a.name: _spelled(a, kind) for a in attrs.fields(attrs.resolve_types(kind))}
-        plain = make_dict_structure_fn(
+        plain: Any = make_dict_structure_fn(
             kind, converter, _cattrs_forbid_extra_keys=False, _cattrs_detailed_validation=False, **overrides
         )
         key = self._keys.get(kind)
@@ -146,7 +147,7 @@ def _spelled(attribute: Any, kind: type) -> Any:
     if kind is LlmFailure and attribute.name == "retry_after":
         name = "providerRetryAfterMs"
     absent = attribute.default is None or attribute.default is MISSING or attribute.default == ()
-    hooks = {"unstruct_hook": _as_is, "struct_hook": _frozen} if attribute.type is Any else {}
+    hooks: dict[str, Any] = {"unstruct_hook": _as_is, "struct_hook": _frozen} if attribute.type is Any else {}
     return override(rename=name, omit_if_default=absent, **hooks)
 
 
@@ -170,7 +171,7 @@ def _maybe_missing(kind: Any) -> bool:
 
 def _present(converter: cattrs.Converter, value: Any, kind: Any) -> Any:
     wanted = [argument for argument in get_args(kind) if argument is not Missing]
-    return converter.structure(value, typing.Union[tuple(wanted)] if len(wanted) > 1 else wanted[0])
+    return converter.structure(value, functools.reduce(operator.or_, wanted))
 
 
 def _chunk(converter: cattrs.Converter, data: Any, _kind: Any) -> Any:

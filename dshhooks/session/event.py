@@ -13,7 +13,7 @@ from hookspecs.json import freeze
 if TYPE_CHECKING:
     from dshhooks.session.codec import Codec
 
-__all__ = ["APPEND", "SURFACE_TYPES", "Event", "Replace", "SurfaceOp", "View"]
+__all__ = ["APPEND", "SURFACE_TYPES", "Event", "Replace", "SurfaceOp", "View", "surface_op_to_wire"]
 
 APPEND: Final = "append"
 SURFACE_TYPES: Final = frozenset({"user/message", "assistant/message", "tool/result", "steering/message"})
@@ -31,6 +31,14 @@ class Replace:
 
 SurfaceOp = str | Replace
 
+
+def surface_op_to_wire(operation: SurfaceOp) -> Any:
+    """Return a surface operation as JSON."""
+    if isinstance(operation, Replace):
+        return {"op": "replace", "start": operation.start, "end": operation.end}
+    return operation
+
+
 _set = object.__setattr__
 
 
@@ -38,8 +46,8 @@ class Event:
     """An immutable log entry.
 
     ``seq`` counts from 0; ``time`` is epoch milliseconds; ``surface_op`` and ``source_event_seqs`` stand only on the
-    four surface types. ``data`` (the event class) and ``wire`` (its JSON) are made from each other on first use, so that
-    opening a long session does not build what nobody looks at.
+    four surface types. ``data`` (the event class) and ``wire`` (its JSON) are made from each other on first use, so
+    that opening a long session does not build what nobody looks at.
     """
 
     __slots__ = ("__weakref__", "_codec", "_data", "_wire", "seq", "source_event_seqs", "surface_op", "time", "type")
@@ -99,11 +107,9 @@ class Event:
 
     def document(self) -> dict[str, Any]:
         """Return the event as it is written: the envelope with ``data`` and, on surface types, where it came from."""
-        document: dict[str, Any] = {"seq": self.seq, "type": self.type, "time": self.time, "data": self.wire}
-        if isinstance(self.surface_op, Replace):
-            document["surfaceOp"] = {"op": "replace", "start": self.surface_op.start, "end": self.surface_op.end}
-        elif self.surface_op is not None:
-            document["surfaceOp"] = self.surface_op
+        document: dict[str, Any] = {"type": self.type, "seq": self.seq, "time": self.time, "data": self.wire}
+        if self.surface_op is not None:
+            document["surfaceOp"] = surface_op_to_wire(self.surface_op)
         if self.source_event_seqs is not None:
             document["sourceEventSeqs"] = list(self.source_event_seqs)
         return document

@@ -17,7 +17,7 @@ from hookspecs.values import AssistantProvenance, Content, Message, MessageSourc
 __all__ = ["AbortedEnd", "ApprovalAsked", "ApprovalDecided", "ApprovalPolicyChanged", "AssistantChunk",
            "AssistantMessage", "CompletedEnd", "DisposedEnd", "Envelope", "ErrorEnd", "EventData", "HeaderSnapshot",
            "HookDecision", "InjectionTrigger", "InterruptedEnd", "LlmRetry", "MaxTokensEnd", "MessageTrigger",
-           "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "StepEnd", "StepStart", "SteeringMessage",
+           "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "SteeringMessage", "StepEnd", "StepStart",
            "TodoItem", "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded", "TurnEnd", "TurnStart",
            "UnknownEnd", "UnknownEvent", "UnknownTrigger", "UserMessage"]  # fmt: skip
 
@@ -313,9 +313,10 @@ class ApprovalDecided:
 
 @frozen
 class ApprovalPolicyChanged:
-    """From here on: ``ask`` or ``never``."""
+    """From here on: ``ask`` or ``never``. May be appended while no turn is open."""
 
     type: ClassVar[str] = "approval/policy"
+    out_of_band: ClassVar[bool] = True
     policy: str
 
 

@@ -54,17 +54,22 @@ async def in_some_turn(session: Session, data: Any, trigger: Any, flush: Callabl
     if session.open_turn is not None:
         return session.append(data)
     with anyio.CancelScope(shield=True):
-        turn = session.last_turn + 1
-        session.append(TurnStart(turn, trigger))
-        try:
-            event = session.append(data)
-        except BaseException:
-            session.append(TurnEnd(turn, CompletedEnd()))
-            try:
-                await flush()
-            except Exception as exc:  # noqa: BLE001 - why the event was refused matters more
-                log.warning("session %r: flushing failed: %s", session.id, described(exc))
-            raise
+        event = await _in_own_turn(session, data, trigger, flush)
+    return event
+
+
+async def _in_own_turn(session: Session, data: Any, trigger: Any, flush: Callable[[], Awaitable[None]]) -> Event:
+    turn = session.last_turn + 1
+    session.append(TurnStart(turn, trigger))
+    try:
+        event = session.append(data)
+    except BaseException:
         session.append(TurnEnd(turn, CompletedEnd()))
-        await flush()
-        return event
+        try:
+            await flush()
+        except Exception as exc:  # noqa: BLE001 - why the event was refused matters more
+            log.warning("session %r: flushing failed: %s", session.id, described(exc))
+        raise
+    session.append(TurnEnd(turn, CompletedEnd()))
+    await flush()
+    return event

@@ -94,7 +94,8 @@ class JsonlStore(FileStore):
         log = self._read(session_id)
         if log is not None and log.hole is not None:
             raise HarnessError(
-                f"{path}: the log has a torn tail ({log.hole.reason}); load the session, which repairs it", "SESSION_CORRUPT"
+                f"{path}: the log has a torn tail ({log.hole.reason}); load the session, which repairs it",
+                "SESSION_CORRUPT",
             )
         return None if log is None else len(log.events)
 

@@ -15,8 +15,7 @@ from dshhooks.session.log import FORMAT_VERSION, SessionHeader
 from dshhooks.session.text import dumps
 from hookspecs.errors import HarnessError
 
-__all__ = ["BadRecord", "Reader", "check_header", "event_text", "header_from_wire", "header_to_wire",
-           "surface_op_to_wire"]  # fmt: skip
+__all__ = ["BadRecord", "Reader", "check_header", "event_text", "header_from_wire", "header_to_wire"]
 
 SAFE_INT: Final = 2**53 - 1
 
@@ -107,21 +106,9 @@ def header_from_wire(record: Any) -> SessionHeader:
         raise BadRecord(f"the session header does not fit: {exc}") from exc
 
 
-def surface_op_to_wire(operation: SurfaceOp) -> Any:
-    """Return a surface operation as JSON."""
-    if isinstance(operation, Replace):
-        return {"op": "replace", "start": operation.start, "end": operation.end}
-    return operation
-
-
 def event_text(event: Event) -> str:
     """Return the event's record as one line of JSON, without the line's end."""
-    text = f'{{"type":{dumps(event.type)},"seq":{event.seq},"time":{event.time},"data":{dumps(event.raw)}'
-    if event.surface_op is not None:
-        text += f',"surfaceOp":{dumps(surface_op_to_wire(event.surface_op))}'
-    if event.source_event_seqs is not None:
-        text += f',"sourceEventSeqs":{dumps(list(event.source_event_seqs))}'
-    return text + "}"
+    return dumps(event.document())
 
 
 class Reader:
@@ -147,7 +134,7 @@ class Reader:
         if len(record) == 4:
             return self.event(kind, found, time, data, seq)
         operation, sources = record.get("surfaceOp"), record.get("sourceEventSeqs")
-        if len(record) != 4 + ("surfaceOp" in record) + ("sourceEventSeqs" in record):
+        if len(record) != 4 + (operation is not None) + (sources is not None):
             raise BadRecord("it has parts that do not belong into an event")
         return self.event(kind, found, time, data, seq, operation, sources)
 

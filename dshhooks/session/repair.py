@@ -58,6 +58,10 @@ class Repair:
     reason: str
     event: Event | None = None
 
+    def __str__(self) -> str:
+        what = "cut from" if self.event is None else f"append {self.event.type} as"
+        return f"{what} {self.seq} ({self.reason})"
+
 
 def scan(rows: Iterable[Any], parse: Callable[[Any, int | None], Event]) -> tuple[list[Event], Hole | None]:
     """Read a log up to its first hole.

@@ -28,7 +28,7 @@ from dshhooks.session.codec import Codec
 from dshhooks.session.event import Event
 from dshhooks.session.lease import FileLeases
 from dshhooks.session.log import SessionHeader
-from dshhooks.session.records import check_header
+from dshhooks.session.records import check_header, event_text
 from dshhooks.session.repair import Hole, Repair, plan
 from dshhooks.session.threads import Workers
 from dshhooks.session.variants import Variants
@@ -272,7 +272,7 @@ class SessionStore(ABC):
                 self._put(session_id, (event,), length)
                 return True
             log = self._read(session_id)
-        if log is None or event.seq >= len(log.events) or log.events[event.seq] != event:
+        if log is None or event.seq >= len(log.events) or not _same(log.events[event.seq], event):
             raise HarnessError(f"session {session_id!r} has another event {event.seq}", "INVALID_SEQUENCE")
         if self._created.get(session_id) == log.header:
             del self._created[session_id]  # its first write was reported as failed, and was there nevertheless
@@ -350,6 +350,10 @@ class FileStore(SessionStore):
 class _Turn:
     lock: anyio.Lock
     users: int = 0
+
+
+def _same(one: Event, other: Event) -> bool:
+    return event_text(one) == event_text(other)
 
 
 def not_found(session_id: str) -> HarnessError:

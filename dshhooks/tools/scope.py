@@ -16,16 +16,27 @@ __all__ = ["tied_scope"]
 
 
 @contextmanager
-def tied_scope(signal: CancelSignal) -> Iterator[anyio.CancelScope]:
-    """Open a cancel scope that is cancelled when ``signal`` aborts, from whichever thread."""
+def tied_scope(signal: CancelSignal, *, grace: float = 0.0) -> Iterator[anyio.CancelScope]:
+    """Open a cancel scope that is cancelled when ``signal`` aborts, from whichever thread.
+
+    Args:
+        signal: Cancels it; one that has aborted already does so at once.
+        grace: Seconds the block still has to come to its own end before it is cancelled.
+    """
     home, loop = threading.get_ident(), current_token().native_token
     open_ = True
 
     with anyio.CancelScope() as scope:
 
+        def stop() -> None:
+            if grace:
+                scope.deadline = anyio.current_time() + grace
+            else:
+                scope.cancel()
+
         def cancel() -> None:
             if threading.get_ident() == home:
-                scope.cancel()
+                stop()
                 return
             # Only a note for the loop: the thread that aborts may be one this loop is waiting for, and must not wait.
             soon: Any = getattr(loop, "call_soon_threadsafe", None) or getattr(loop, "run_sync_soon")  # noqa: B009
@@ -33,7 +44,7 @@ def tied_scope(signal: CancelSignal) -> Iterator[anyio.CancelScope]:
 
         def cancel_if_open() -> None:
             if open_:
-                scope.cancel()
+                stop()
 
         untie = signal.add_listener(cancel)
         try:

@@ -19,6 +19,7 @@ from dshhooks.session.memory import MemoryStore
 from hookspecs.markers import hookimpl
 from hookspecs.model import GenerateOptions, StreamChunk
 from hookspecs.values import content_text
+from tests.agent.rebuild import Requests
 from tests.tools.kit import Plugin, context, tool, wrap
 
 __all__ = ["CallTools", "Fail", "Gate", "Host", "Model", "Plugin", "Recorder", "Say", "check_balanced", "check_ledger",
@@ -164,6 +165,8 @@ async def host(
 ) -> AsyncIterator[Host]:
     """Open a host; when the block ended and every agent is gone, its logs must be balanced and its inboxes settled.
 
+    Case 196 is checked too: every request must be what its log says.
+
     Args:
         plugins: The first one is outermost.
         steps: What the model answers.
@@ -175,12 +178,12 @@ async def host(
         agent: More of ``[agent]``.
     """
     model = model or Model(steps)
-    recorder = Recorder()
+    recorder, requests = Recorder(), Requests()
     options: dict[str, Any] = {"provider": "scripted", "model": "m", **agent}
     config = HarnessConfig(
         PluginsConfig(autoload=False), approval=approval or ApprovalConfig(), agent=AgentConfig(**options)
     )
-    async with Harness.open(config, plugins=(recorder, *plugins), store=store or MemoryStore()) as harness:
+    async with Harness.open(config, plugins=(recorder, requests, *plugins), store=store or MemoryStore()) as harness:
         harness.llm.register_adapter(["scripted"], model)
         for definition in tools:
             harness.tools.register(definition)
@@ -188,6 +191,7 @@ async def host(
     for session in recorder.sessions if balanced else ():
         check_balanced(session)
     check_ledger(recorder)
+    requests.check()
 
 
 def check_balanced(session: Session) -> None:

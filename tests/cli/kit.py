@@ -70,7 +70,8 @@ class Project:
     def environment(self, **variables: str) -> dict[str, str]:
         """This process's environment without switches, with the project's plugins."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("DSHHOOKS_")}
-        return {**kept, "PYTHONPATH": str(self.site.folder), "HOME": str(self.folder), **variables}
+        path = os.pathsep.join(filter(None, [str(self.site.folder), os.environ.get("PYTHONPATH")]))
+        return {**kept, "PYTHONPATH": path, "HOME": str(self.folder), **variables}
 
     def start(self, *arguments: str, env: dict[str, str] | None = None, **streams: Any) -> subprocess.Popen[bytes]:
         """Start a command and do not wait for it."""

@@ -43,7 +43,9 @@ def terminal():
 def on(terminal, project, *words, **streams):
     """Start a command on the terminal, entirely unless some of its streams go elsewhere."""
     slave = terminal.slave
-    process = project.start(*words, **{"stdin": slave, "stdout": slave, "stderr": slave, **streams}, env={"TERM": "xterm"})
+    process = project.start(
+        *words, **{"stdin": slave, "stdout": slave, "stderr": slave, **streams}, env={"TERM": "xterm"}
+    )
     terminal.detach()
     return process
 
@@ -54,6 +56,11 @@ def running(pid: int) -> bool:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except FileNotFoundError:
         return False
+
+
+def waiting(pid: int) -> bool:
+    """Whether a process has nothing to do but wait."""
+    return "State:\tS" in Path(f"/proc/{pid}/status").read_text()
 
 
 # -- colour --------------------------------------------------------------------------------------------------------
@@ -146,6 +153,8 @@ def test_a_question_can_be_interrupted(terminal, asking):
     """Ctrl-C at the prompt ends the command; it does not wait for Enter."""
     process = on(terminal, asking, "call", "greet", '{"name": "you"}', start_new_session=True)
     terminal.wait_for("Allow once? [y/N]")
+    while not waiting(process.pid):
+        pass
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 130
     assert "hello" not in terminal.rest()
@@ -159,8 +168,9 @@ def started(fifo: Path) -> int:
     return int(fifo.read_text())
 
 
-def test_an_interrupted_call_leaves_no_process(project):
-    """SIGINT: the tool unwinds, its child is gone, exit 130."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_call_leaves_no_process(project, number, code):
+    """Ctrl-C and a polite kill: the tool unwinds, its child is gone."""
     project.install("hanging", HANGING)
     project.enable("hanging")
     fifo = project.folder / "fifo"
@@ -168,11 +178,11 @@ def test_an_interrupted_call_leaves_no_process(project):
     process = project.start("call", "hang", f'{{"fifo": "{fifo}"}}', stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     pid = started(fifo)
     assert running(pid)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert not running(pid)
-    assert b"interrupted" in err
+    assert (b"interrupted" in err) is (code == 130)
     assert b"Traceback" not in err
 
 

@@ -139,7 +139,7 @@ BROKEN = {
         "Bad: <unprintable exception>",
     ),
     "uses the old wrapper": (
-        "from dshhooks import hookimpl\nclass Plugin:\n    @hookimpl(hookwrapper=True)\n    def tools_execute(self): yield",
+        "from dshhooks import hookimpl\nclass Plugin:\n    @hookimpl(hookwrapper=True)\n    def tools_execute(): yield",
         "hookwrapper",
     ),
     "is written in C": ("Plugin = dict", "it implements no hook"),

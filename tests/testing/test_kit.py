@@ -11,6 +11,7 @@ from dshhooks.config import parse_config
 from dshhooks.testing import echo_tool, run_call
 from dshhooks.testing.conformance import check_plugin
 
+
 class Says:
     """A plugin that answers every call the same way."""
 

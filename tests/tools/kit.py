@@ -12,8 +12,8 @@ from hookspecs.markers import hookimpl
 from hookspecs.signal import CancelSource
 from hookspecs.values import HookContext, PluginSource
 
-__all__ = ["Agent", "Plugin", "aborted_source", "code", "context", "execute", "message", "registry", "text", "tool",
-           "wrap"]  # fmt: skip
+__all__ = ["Agent", "Phases", "Plugin", "aborted_source", "code", "context", "execute", "message", "never", "registry",
+           "saying", "text", "tool", "wrap"]  # fmt: skip
 
 
 class Agent:
@@ -27,6 +27,30 @@ class Plugin:
         self.name = name
         for hook, function in hooks.items():
             setattr(self, hook, function if hasattr(function, "dshhooks_impl") else hookimpl(function))
+
+
+class Phases:
+    """Records which later phases a call reached."""
+
+    def __init__(self) -> None:
+        self.reached: list[str] = []
+        self.plugin = Plugin(
+            "phases",
+            tools_guard=lambda execution: self.reached.append("guard"),
+            tools_execute=lambda execution: self.reached.append("execute"),
+            tools_post_execute=lambda execution, result: self.reached.append("post"),
+            tools_result=lambda execution, result: self.reached.append("result"),
+        )
+
+
+def saying(log: list[str], word: str, answer: Any = None) -> Any:
+    """A function that notes its turn and answers."""
+
+    def say(execution: Any) -> Any:
+        log.append(word)
+        return answer
+
+    return say
 
 
 def wrap(function: Callable[..., Any]) -> Any:
@@ -52,6 +76,11 @@ def tool(
     output = ToolOutput({} if schema is None else schema, render, meta)
     parameters = {"type": "object"} if parameters is None else parameters
     return ToolDefinition(name, f"the {name} tool", parameters, output, execute or echo, **options)
+
+
+async def never(_args: Any, _exec: Any) -> Any:
+    """A body that must not run."""
+    raise AssertionError("the body ran")
 
 
 def registry(*plugins: object, tools: Any = None) -> ToolRegistry:

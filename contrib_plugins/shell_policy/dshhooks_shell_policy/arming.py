@@ -37,18 +37,50 @@ _ALWAYS = re.compile(
 #: Variables that are dangerous when the value looks like one of these.
 _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (re.compile(r"PS[0-4]|PROMPT|RPROMPT|RPS1"), re.compile(r"\$\(|`|\$\{"), "the prompt runs the substitutions in it"),
-    (re.compile(r"NODE_OPTIONS"), re.compile(r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval|--env-file|--inspect|--openssl-config|-e)\b|\ue000"), "Node loads it"),
-    (re.compile(r"(?:CARGO_ENCODED_)?RUSTFLAGS|RUSTDOCFLAGS"), re.compile(r"linker|runner|codegen-backend|plugin|\ue000"), "the compiler runs it"),
+    (
+        re.compile(r"NODE_OPTIONS"),
+        re.compile(
+            r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval|--env-file|--inspect|--openssl-config|-e)\b|\ue000"
+        ),
+        "Node loads it",
+    ),
+    (
+        re.compile(r"(?:CARGO_ENCODED_)?RUSTFLAGS|RUSTDOCFLAGS"),
+        re.compile(r"linker|runner|codegen-backend|plugin|\ue000"),
+        "the compiler runs it",
+    ),
     (re.compile(r"GOFLAGS|GOTOOLEXEC|GO_TEST_EXEC"), re.compile(r"toolexec|-exec|overlay|\ue000"), "go runs it"),
-    (re.compile(r"(?:MAVEN_OPTS|JAVA_OPTS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)"), re.compile(r"-javaagent|-agent(?:lib|path)|OnOutOfMemoryError|-Xrun|OnError"), "Java loads it"),
-    (re.compile(r"PYTEST_(?:ADDOPTS|PLUGINS)"), re.compile(r"-p\s*(?!no:)\S|--pdbcls|--rootdir|-c\s"), "pytest loads it"),
+    (
+        re.compile(r"(?:MAVEN_OPTS|JAVA_OPTS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)"),
+        re.compile(r"-javaagent|-agent(?:lib|path)|OnOutOfMemoryError|-Xrun|OnError"),
+        "Java loads it",
+    ),
+    (
+        re.compile(r"PYTEST_(?:ADDOPTS|PLUGINS)"),
+        re.compile(r"-p\s*(?!no:)\S|--pdbcls|--rootdir|-c\s"),
+        "pytest loads it",
+    ),
     (re.compile(r"PYTHONWARNINGS"), re.compile(r"antigravity|:\S+\.\w+:|\ue000"), "Python imports it"),
-    (re.compile(r"LESS|MORE|GREP_OPTIONS|RSYNC_OPTIONS|LESSKEYIN|LESSKEY\w*"), re.compile(r"\+!|\+.*!|exec|\ue000|^/"), "the program runs it"),
-    (re.compile(r"\w*(?:MIRROR|REGISTRY|INDEX_URL|ENDPOINT_URL)\w*", re.IGNORECASE), re.compile(r"https?://(?!localhost|127\.|0\.0\.0\.0)"), "later programs fetch from there"),
+    (
+        re.compile(r"LESS|MORE|GREP_OPTIONS|RSYNC_OPTIONS|LESSKEYIN|LESSKEY\w*"),
+        re.compile(r"\+!|\+.*!|exec|\ue000|^/"),
+        "the program runs it",
+    ),
+    (
+        re.compile(r"\w*(?:MIRROR|REGISTRY|INDEX_URL|ENDPOINT_URL)\w*", re.IGNORECASE),
+        re.compile(r"https?://(?!localhost|127\.|0\.0\.0\.0)"),
+        "later programs fetch from there",
+    ),
     (re.compile(r"FZF_\w+"), re.compile(r"--preview|--bind|execute|[;|`$]"), "fzf runs it"),
-    (re.compile(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"), re.compile(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"), "the compiler loads it"),
+    (
+        re.compile(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"),
+        re.compile(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"),
+        "the compiler loads it",
+    ),
 )
-_SEARCH_PATHS = re.compile(r"(?:LD_LIBRARY_PATH|LD_RUN_PATH|PYTHONPATH|NODE_PATH|CLASSPATH|GOPATH|LUA_C?PATH|PKG_CONFIG_PATH|MANPATH|CDPATH|GI_TYPELIB_PATH|QT_PLUGIN_PATH|GIT_DIR|GIT_WORK_TREE|CMAKE_PREFIX_PATH|XDG_\w+)")
+_SEARCH_PATHS = re.compile(
+    r"(?:LD_LIBRARY_PATH|LD_RUN_PATH|PYTHONPATH|NODE_PATH|CLASSPATH|GOPATH|LUA_C?PATH|PKG_CONFIG_PATH|MANPATH|CDPATH|GI_TYPELIB_PATH|QT_PLUGIN_PATH|GIT_DIR|GIT_WORK_TREE|CMAKE_PREFIX_PATH|XDG_\w+)"
+)
 
 
 def arming_problem(name: str, value: Arg, engine: Engine, state: State) -> str | None:
@@ -66,7 +98,12 @@ def arming_problem(name: str, value: Arg, engine: Engine, state: State) -> str |
     if _ALWAYS.fullmatch(name):
         return None if not text else f"{name} changes what later programs run or load"
     if _COMMANDS.fullmatch(name):
-        if not text or (_VIEWERS.match(text) and not re.search(r"[;&|`$()<>\n]", text.replace(UNKNOWN, "")) and "roxy" not in text and "ocalCommand" not in text):
+        if not text or (
+            _VIEWERS.match(text)
+            and not re.search(r"[;&|`$()<>\n]", text.replace(UNKNOWN, ""))
+            and "roxy" not in text
+            and "ocalCommand" not in text
+        ):
             return None
         return f"{name} is run by later programs"
     for pattern, bad, why in _WHEN:

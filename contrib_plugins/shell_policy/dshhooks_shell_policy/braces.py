@@ -9,6 +9,7 @@ from .grammar.nodes import Lit, Part, Word
 from .values import UNKNOWN
 
 MAX_WORDS = 64
+MAX_BRACES = 100
 _SEQUENCE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,3}))?")
 _Token = Union[str, Part]
 
@@ -26,7 +27,7 @@ def expand_braces(word: Word) -> list[Word]:
             tokens.extend(part.text)
         else:
             tokens.append(part)
-    variants = _expand(tokens)
+    variants = _expand(tokens) if tokens.count("{") <= MAX_BRACES else None
     if variants is None:
         return [Word((Lit(UNKNOWN),))]
     return [_to_word(variant) for variant in variants]

@@ -17,6 +17,7 @@ from .invocation import Invocation
 from .paths import Kind
 from .registry import canonical_name, handler_for
 from .state import State
+from .unknown import judge_unknown
 from .values import ANYTHING, NOTHING, UNKNOWN, Arg, Finding, Out, Severity, Value
 from .walk import Walker
 
@@ -183,15 +184,20 @@ class Engine:
         written = inv.written_program()
         if written is not None:
             return written
+        if inv.texts in (["--help"], ["--version"]):
+            return ANYTHING
         handler = handler_for(name)
         if handler is None or handler.reads:
             for arg in inv.args:
                 self.read_argument(arg, state)
         if handler is None:
+            judge_unknown(inv)
             implicit_files(inv)
-            return stdin.derived()
+            return Out(None, frozenset({"hook"})) if "completion" in inv.texts[:2] else stdin.derived()
         result = handler.judge(inv)
         implicit_files(inv)
+        if "completion" in inv.texts[:2]:
+            return Out(None, frozenset({"hook"}))
         return ANYTHING if result is None else result
 
     def _name(self, arg: Arg) -> str | None:
@@ -206,7 +212,11 @@ class Engine:
             self.dynamic("the program's name is a pattern: " + text)
         elif not text:
             return None if not arg.tags else self._unresolved()
-        elif "assumed" in arg.tags or UNKNOWN in base or (arg.split and not all(tag.startswith("env:") for tag in arg.tags)):
+        elif (
+            "assumed" in arg.tags
+            or UNKNOWN in base
+            or (arg.split and not all(tag.startswith("env:") for tag in arg.tags))
+        ):
             return self._unresolved()
         elif not _STANDARD_NAME.fullmatch(base):
             self.ask("the program's name has unusual characters: " + ascii(base))

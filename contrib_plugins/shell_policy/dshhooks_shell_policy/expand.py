@@ -23,10 +23,24 @@ _SUBSCRIPT_CODE = re.compile(r"\[[^\]]*(?:\$\(|`|\$\{|<\()")
 _PLACED = re.compile(r"\[.*\]\+?=")
 _INTEGER = re.compile(r"[\s\d+*-]+")
 MAX_FIELDS = 400
+MAX_TEXT = 80_000
 
 #: Values the policy assumes for variables the script did not set.
 _ASSUMED = {"HOME": "~", "PWD": ".", "TMPDIR": "/tmp", "IFS": " \t\n", "SHELL": "bash", "BASH": "bash", "0": "bash"}
-_NUMERIC = frozenset("?#$!-") | {"RANDOM", "SECONDS", "LINENO", "UID", "EUID", "BASHPID", "OPTIND", "COLUMNS", "LINES", "SHLVL", "EPOCHSECONDS", "PIPESTATUS"}
+_NUMERIC = frozenset("?#$!-") | {
+    "RANDOM",
+    "SECONDS",
+    "LINENO",
+    "UID",
+    "EUID",
+    "BASHPID",
+    "OPTIND",
+    "COLUMNS",
+    "LINES",
+    "SHLVL",
+    "EPOCHSECONDS",
+    "PIPESTATUS",
+}
 
 
 class _Fields:
@@ -38,7 +52,9 @@ class _Fields:
         self.tags: frozenset[str] = NO_TAGS
         self.glob = self.split = self.seen = False
 
-    def add(self, text: str, tags: frozenset[str] = NO_TAGS, *, glob: bool = False, split: bool = False, seen: bool = True) -> None:
+    def add(
+        self, text: str, tags: frozenset[str] = NO_TAGS, *, glob: bool = False, split: bool = False, seen: bool = True
+    ) -> None:
         self.text.append(text)
         self.tags |= tags
         self.glob |= glob
@@ -47,7 +63,10 @@ class _Fields:
 
     def cut(self) -> None:
         if self.seen:
-            self.done.append(Arg("".join(self.text), self.tags, self.glob, self.split))
+            text = "".join(self.text)
+            if len(text) > MAX_TEXT:  # values that double with every assignment
+                text, self.split = UNKNOWN, True
+            self.done.append(Arg(text, self.tags, self.glob, self.split))
         self.text, self.tags = [], NO_TAGS
         self.glob = self.split = self.seen = False
 
@@ -115,7 +134,8 @@ class Expander:
 
     def _output(self, result: Out, quoted: bool, out: _Fields) -> None:
         if result.text is None:
-            out.add(UNKNOWN, result.tags | {"sub"}, split=not quoted)
+            certain = bool(result.tags) and result.tags <= {"num", "hook", "mktemp"}
+            out.add(UNKNOWN, result.tags if certain else result.tags | {"sub"}, split=not quoted)
         else:
             self._scalar(Arg(result.text.rstrip("\n"), result.tags), quoted, out)
 
@@ -128,7 +148,12 @@ class Expander:
             if index:
                 out.cut()
             if piece:
-                out.add(piece, arg.tags, glob=arg.glob or bool(_GLOB.search(piece)), split=UNKNOWN in piece and not arg.tags & {"num", "mktemp"})
+                out.add(
+                    piece,
+                    arg.tags,
+                    glob=arg.glob or bool(_GLOB.search(piece)),
+                    split=UNKNOWN in piece and not arg.tags & {"num", "mktemp"},
+                )
             else:
                 out.tags |= arg.tags
 
@@ -178,7 +203,11 @@ class Expander:
             return Arg(UNKNOWN, frozenset({"num"}))
         if isinstance(value, Arg) and value.known and value.text.isidentifier() and not part.op:
             return self.lookup(Param(value.text))
-        if isinstance(value, tuple) or part.op in ("@",) or (part.subscript is not None and part.subscript.literal() in ("@", "*")):
+        if (
+            isinstance(value, tuple)
+            or part.op in ("@",)
+            or (part.subscript is not None and part.subscript.literal() in ("@", "*"))
+        ):
             return Arg(UNKNOWN, frozenset({"num"}))  # ${!array[@]}: the indices
         return Arg(UNKNOWN, frozenset({"indirect"}))
 
@@ -336,7 +365,11 @@ def _all_quoted(word: Word) -> Iterator[Part]:
     import attrs
 
     for part in word.parts:
-        yield part if isinstance(part, (ProcessSub, ArrayLit)) or (isinstance(part, Param) and part.quoted) else attrs.evolve(part, quoted=True)
+        yield (
+            part
+            if isinstance(part, (ProcessSub, ArrayLit)) or (isinstance(part, Param) and part.quoted)
+            else attrs.evolve(part, quoted=True)
+        )
 
 
 def names_used(words: Iterable[Word]) -> set[str]:

@@ -31,13 +31,26 @@ _BY_SUFFIX = {
 }
 _DATA_TAGS = frozenset({"num", "mktemp", "stdin", "glob", "file", "positional", "machine", "echo"})
 #: Interpreters that may be asked to judge a text.
-LANGUAGES = frozenset(_BY_SUFFIX.values()) | {"awk", "sed", "tclsh", "expect", "Rscript", "julia", "osascript", "make", "c", "go"}
+LANGUAGES = frozenset(_BY_SUFFIX.values()) | {
+    "awk",
+    "sed",
+    "tclsh",
+    "expect",
+    "Rscript",
+    "julia",
+    "osascript",
+    "make",
+    "c",
+    "go",
+}
 
 
 class Invocation:
     """One resolved command: ``name``, ``args``, ``stdin``, and the verbs ``ask``, ``deny``, ``script``, ``run``, ``read``, ``write``."""
 
-    def __init__(self, engine: Engine, state: State, name: str, program: Arg, args: tuple[Arg, ...], stdin: Out) -> None:
+    def __init__(
+        self, engine: Engine, state: State, name: str, program: Arg, args: tuple[Arg, ...], stdin: Out
+    ) -> None:
         self.engine = engine
         self.state = state
         self.name = name
@@ -66,9 +79,24 @@ class Invocation:
         """The arguments' characters."""
         return [arg.text for arg in self.args]
 
-    def options(self, values: str = "", long_values: Iterable[str] = (), *, stop: bool = False, longs: Iterable[str] = (), single_dash: bool = False) -> Parsed:
+    def options(
+        self,
+        values: str = "",
+        long_values: Iterable[str] = (),
+        *,
+        stop: bool = False,
+        longs: Iterable[str] = (),
+        single_dash: bool = False,
+    ) -> Parsed:
         """Parse the arguments; see ``parse_options``."""
-        return parse_options(self.args, values, frozenset(long_values), stop_at_operand=stop, longs=frozenset(longs), single_dash=single_dash)
+        return parse_options(
+            self.args,
+            values,
+            frozenset(long_values),
+            stop_at_operand=stop,
+            longs=frozenset(longs),
+            single_dash=single_dash,
+        )
 
     def with_args(self, args: Sequence[Arg]) -> Invocation:
         """Return the same invocation with other arguments."""
@@ -80,7 +108,14 @@ class Invocation:
         """Judge ``args`` as a command this program starts (words are not split again)."""
         return self.engine.command(list(args), self.state, self.stdin if stdin is None else stdin)
 
-    def script(self, text: Arg | str, stdin: Out | None = None, positional: Sequence[Arg] | None = None, *, what: str = "a script") -> Out:
+    def script(
+        self,
+        text: Arg | str,
+        stdin: Out | None = None,
+        positional: Sequence[Arg] | None = None,
+        *,
+        what: str = "a script",
+    ) -> Out:
         """Judge ``text`` as shell input; unresolved pieces in it ask unless they only stand for data.
 
         Args:
@@ -104,7 +139,11 @@ class Invocation:
 
         Where such a piece stands as a command it is asked about all the same: it is parsed as a variable.
         """
-        return bool(arg.tags) and "net" not in arg.tags and all(tag in _DATA_TAGS or tag.startswith(("env:", "var:")) for tag in arg.tags)
+        return (
+            bool(arg.tags)
+            and "net" not in arg.tags
+            and all(tag in _DATA_TAGS or tag.startswith(("env:", "var:")) for tag in arg.tags)
+        )
 
     def code(self, language: str, text: Arg | str, *, what: str = "code") -> Out:
         """Judge ``text`` as source of ``language``."""
@@ -139,7 +178,12 @@ class Invocation:
         """Return the content of a file when this script wrote it (or, with ``trees``, fetched the tree it is in), else None."""
         outs = [out for place in self.places(arg) for out in self.state.files.get(place, ())]
         if trees and not outs:
-            outs = [Out(None, frozenset({"net"})) for place in self.places(arg) for tree in self.state.unpacked if place.startswith(tree + "/") or (tree == "." and not place.startswith(("/", "~")))]
+            outs = [
+                Out(None, frozenset({"net"}))
+                for place in self.places(arg)
+                for tree in self.state.unpacked
+                if place.startswith(tree + "/") or (tree == "." and not place.startswith(("/", "~")))
+            ]
         if not outs:
             return None
         return outs[0] if len(outs) == 1 else Out(None, frozenset().union(*(out.tags for out in outs)))
@@ -160,7 +204,9 @@ class Invocation:
             self.ask(f"runs a file that {origin}: {arg.text}")
             return ANYTHING
         text = content.text
-        return self.code(language or _language_of(arg.text, text), Arg(text, content.tags), what=f"the file {arg.text} it wrote")
+        return self.code(
+            language or _language_of(arg.text, text), Arg(text, content.tags), what=f"the file {arg.text} it wrote"
+        )
 
     def written_program(self) -> Out | None:
         """Judge a program that is itself a file this script wrote."""
@@ -178,5 +224,12 @@ def _language_of(path: str, text: str) -> str:
         for word in words:
             base = canonical_name(posixpath.basename(word))
             if base not in ("env", "-S") and not base.startswith("-"):
-                return {"sh": "bash", "dash": "bash", "zsh": "bash", "ksh": "bash", "ash": "bash", "busybox": "bash"}.get(base, base)
+                return {
+                    "sh": "bash",
+                    "dash": "bash",
+                    "zsh": "bash",
+                    "ksh": "bash",
+                    "ash": "bash",
+                    "busybox": "bash",
+                }.get(base, base)
     return _BY_SUFFIX.get(posixpath.splitext(path)[1], "bash")

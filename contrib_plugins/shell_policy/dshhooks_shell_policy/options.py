@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import attrs
 
-DEFAULT_TOOLS = ["bash", "shell", "sh", "zsh", "run_command", "run_shell_command", "execute_command", "exec_command", "local_shell", "terminal"]
+DEFAULT_TOOLS = [
+    "bash",
+    "shell",
+    "sh",
+    "zsh",
+    "run_command",
+    "run_shell_command",
+    "execute_command",
+    "exec_command",
+    "local_shell",
+    "terminal",
+]
 
 
 @attrs.frozen

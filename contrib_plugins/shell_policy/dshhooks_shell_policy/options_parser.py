@@ -44,7 +44,13 @@ def _matches(given: str, name: str) -> bool:
 
 
 def parse_options(
-    args: Sequence[Arg], short_values: str, long_values: frozenset[str], *, stop_at_operand: bool, longs: frozenset[str], single_dash: bool = False
+    args: Sequence[Arg],
+    short_values: str,
+    long_values: frozenset[str],
+    *,
+    stop_at_operand: bool,
+    longs: frozenset[str],
+    single_dash: bool = False,
 ) -> Parsed:
     """Split ``args`` into options and operands.
 
@@ -81,7 +87,9 @@ def _long(arg: Arg, queue: list[Arg], long_values: frozenset[str], longs: frozen
     name, equals, value = arg.text.partition("=")
     if equals:
         return Option(name, arg.with_text(value))
-    takes = name in long_values or (name not in longs and len(name) > 3 and any(v.startswith(name) for v in long_values if v.startswith("--")))
+    takes = name in long_values or (
+        name not in longs and len(name) > 3 and any(v.startswith(name) for v in long_values if v.startswith("--"))
+    )
     if takes and queue:
         return Option(name, queue.pop(0))
     return Option(name)

@@ -11,6 +11,7 @@ import enum
 import fnmatch
 import posixpath
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 
@@ -44,7 +45,8 @@ _SECRET = _any(
     _START + r"[._]netrc$",
     r"^~/\.(?:npmrc|wgetrc|curlrc)$",
     _START + r"gcloud/(?:credentials|access_tokens|application_default|legacy_credentials)",
-    _START + r"\.(?:pypirc|git-credentials|pgpass|my\.cnf|vault-token|htpasswd|s3cfg|boto|dockercfg|msmtprc|authinfo(?:\.gpg)?)$",
+    _START
+    + r"\.(?:pypirc|git-credentials|pgpass|my\.cnf|vault-token|htpasswd|s3cfg|boto|dockercfg|msmtprc|authinfo(?:\.gpg)?)$",
     _START + r"\.(?:gnupg|password-store)(?:$|/)",
     _START + r"\.terraform\.d/credentials",
     _START + r"\.local/share/keyrings",
@@ -73,7 +75,8 @@ _MAYBE_SECRET = _any(
     _START + r"\.?(?:prod|production|local|staging|dev|secrets?)\.env$",
     _START + r"\.envrc$",
     _START + r"[^/]*\.(?:pem|key)$",
-    _START + r"(?:[^/]*credentials|client_secrets?|service[-_]account[^/]*|secrets?|[^/]*secrets?)\.(?:json|ya?ml|toml|ini|txt|csv)$",
+    _START
+    + r"(?:[^/]*credentials|client_secrets?|service[-_]account[^/]*|secrets?|[^/]*secrets?)\.(?:json|ya?ml|toml|ini|txt|csv)$",
     _START + r"(?:credentials|master\.key|\.secrets?|api[-_]?keys?(?:\.txt)?)$",
     _START + r"secrets(?:$|/)",
     _START + r"[^/]*\.tfstate(?:\.backup)?$",
@@ -107,7 +110,8 @@ _POLICY = _any(
     _START + r"\.dsh-hooks(?:$|[./])",
     _START + r"\.dshhooks(?:$|/)",
     r"^~/\.config/dshhooks(?:$|/)",
-    _START + r"\.(?:claude|codex|gemini|cursor|windsurf|continue|vibe|opencode|aider|copilot|qwen|roo|kiro|amazonq|goose|cline|augment|crush)(?:$|/)",
+    _START
+    + r"\.(?:claude|codex|gemini|cursor|windsurf|continue|vibe|opencode|aider|copilot|qwen|roo|kiro|amazonq|goose|cline|augment|crush)(?:$|/)",
     r"^~/\.config/(?:claude|codex|opencode|goose|github-copilot|Code/User|Cursor|zed|crush)(?:$|/)",
     r"^~/\.claude\.json$",
     _START + r"\.?mcp\.json$",
@@ -236,16 +240,28 @@ def is_outside(path: str) -> bool:
 def is_broad(path: str) -> bool:
     """Say whether the normalized path is a whole tree nobody removes by accident gladly: root, home, workspace, parents."""
     bare = path.rstrip("*/") or "/"
-    return bare in ("/", "~", ".", "") or bool(re.fullmatch(r"(?:\.\./?)+", bare + "/")) or path in ("*", ".*", "./*", "~/*", "/*")
+    return (
+        bare in ("/", "~", ".", "")
+        or bool(re.fullmatch(r"(?:\.\./?)+", bare + "/"))
+        or path in ("*", ".*", "./*", "~/*", "/*")
+    )
 
 
-def _by_example(path: str, kind_of):  # type: ignore[no-untyped-def]
+def _by_example(path: str, kind_of: Callable[[str], Kind | None]) -> Kind | None:
+    """Try a pattern against example names, component by component as the shell does."""
     if not any(c in path for c in "*?["):
         return None
-    base = posixpath.basename(path)
-    if not base.strip("*?.") and not re.search(r"\.\w|~", posixpath.dirname(path)):
+    parts = path.split("/")
+    if not parts[-1].strip("*?."):
         return None  # a bare "*" opens what lies there; the directory decides
     for example in _EXAMPLES:
-        if fnmatch.fnmatchcase(example, path) and kind_of(example):
+        names = example.split("/")
+        if len(names) == len(parts) and all(_fits(name, part) for name, part in zip(names, parts, strict=True)):
             return kind_of(example)
     return None
+
+
+def _fits(name: str, pattern: str) -> bool:
+    if name.startswith(".") and not pattern.startswith((".", "[")):
+        return False
+    return fnmatch.fnmatchcase(name, pattern)

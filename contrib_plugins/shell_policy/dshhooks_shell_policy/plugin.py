@@ -34,7 +34,9 @@ class ShellPolicy:
             return None
         command = self._command(execution.arguments)
         if command is None:
-            return Ask(f"the shell tool {execution.name} was called without a text in {self.options.argument!r}, so the command cannot be judged")
+            return Ask(
+                f"the shell tool {execution.name} was called without a text in {self.options.argument!r}, so the command cannot be judged"
+            )
         return classify(command, self.options)
 
     def _command(self, arguments: Any) -> str | None:

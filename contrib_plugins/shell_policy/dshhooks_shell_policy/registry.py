@@ -90,10 +90,10 @@ _HANDLERS: dict[str, Handler] = {}
 
 
 def program(*names: str, reads: bool = True) -> Callable[[Judge], Judge]:
-    """Register the decorated function for the programs ``names``."""
+    """Register the decorated function for the programs ``names``; one string may hold several, separated by blanks."""
 
     def register(judge: Judge) -> Judge:
-        for name in names:
+        for name in " ".join(names).split():
             _HANDLERS[name] = Handler(judge, reads)
         return judge
 

@@ -47,4 +47,6 @@ def _fits(pattern: list[str], texts: list[str]) -> bool:
     if tail and tail[-1] == "*":
         tail = tail[:-1]
         rest = rest[: len(tail)]
-    return len(rest) == len(tail) and all(fnmatch.fnmatchcase(text, word) for text, word in zip(rest, tail, strict=True))
+    return len(rest) == len(tail) and all(
+        fnmatch.fnmatchcase(text, word) for text, word in zip(rest, tail, strict=True)
+    )

@@ -146,7 +146,11 @@ class Walker:
     def for_(self, node: For, state: State, stdin: Out) -> Out:
         """Run the body for every word of the list, in order."""
         words = node.words
-        values = list(state.positional or (unknown("positional"),)) if words is None else Expander(self.engine, state).fields(words)
+        values = (
+            list(state.positional or (unknown("positional"),))
+            if words is None
+            else Expander(self.engine, state).fields(words)
+        )
         if values and all(value.text.isdigit() for value in values):
             values = [unknown("num")] * min(2, len(values))
         skipped = state.fork()
@@ -205,7 +209,14 @@ class Walker:
 
     def _with_redirects(self, node: Simple, argv: list[Arg], state: State, stdin: Out) -> Out:
         stdin, sinks = self.redirects(node.redirects, state, stdin)
-        if sinks and [a.text for a in argv] in ([], [":"], ["true"], ["cat", "/dev/null"], ["echo", "-n"], ["printf", ""]):
+        if sinks and [a.text for a in argv] in (
+            [],
+            [":"],
+            ["true"],
+            ["cat", "/dev/null"],
+            ["echo", "-n"],
+            ["printf", ""],
+        ):
             for target in sinks:
                 if target.tags & {"stdin", "sub", "glob", "file"} and "mktemp" not in target.tags:
                     self.engine.ask("empties files whose names are not known")
@@ -239,12 +250,19 @@ class Walker:
             target = expander.single(redirect.target)
             if redirect.op == "<<<":
                 stdin = Out(target.text + "\n", target.tags)
-            elif redirect.op in _WRITES or (redirect.op == ">&" and not target.text.rstrip("-").isdigit() and target.text != "-"):
-                if redirect.fd in ("", "1") and target.text not in ("/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/tty"):
+            elif redirect.op in _WRITES or (
+                redirect.op == ">&" and not target.text.rstrip("-").isdigit() and target.text != "-"
+            ):
+                if redirect.fd in ("", "1") and target.text not in (
+                    "/dev/stdout",
+                    "/dev/stderr",
+                    "/dev/fd/1",
+                    "/dev/tty",
+                ):
                     sinks.append(target)
                 self.engine.write(target, state, ANYTHING if redirect.op == ">>" else NOTHING)
             if redirect.op in _READS:
-                content = self.engine.read(target, state)
+                content = NOTHING if target.text == "/dev/null" else self.engine.read(target, state)
                 stdin = content if redirect.fd in ("", "0") else stdin
             elif redirect.op == "<&" and not target.text.isdigit():
                 stdin = ANYTHING
@@ -295,7 +313,11 @@ def _is_endless(node: Compound) -> bool:
 
 def _appended(old: object, value: object) -> Arg | tuple[Arg, ...]:
     if isinstance(value, tuple):
-        return (*old, *value) if isinstance(old, tuple) else ((old, *value) if isinstance(old, Arg) and old.text else value)
+        return (
+            (*old, *value)
+            if isinstance(old, tuple)
+            else ((old, *value) if isinstance(old, Arg) and old.text else value)
+        )
     assert isinstance(value, Arg)
     if isinstance(old, tuple):
         return (*old, value)

@@ -9,7 +9,9 @@ from ..values import Arg
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_TOKEN_LANGUAGES = frozenset("node ts perl ruby php lua tclsh expect Rscript julia osascript c go java groovy elixir scheme".split())
+_TOKEN_LANGUAGES = frozenset(
+    "node ts perl ruby php lua tclsh expect Rscript julia osascript c go java groovy elixir scheme".split()
+)
 
 
 def judge_code(inv: Invocation, language: str, code: Arg, what: str = "code") -> None:

@@ -20,7 +20,11 @@ def judge_makefile(inv: Invocation, code: Arg) -> None:
     for first, second in _SHELL_CALL.findall(text):
         inv.script(first or second)
     for line in text.splitlines():
-        recipe = line[1:] if line.startswith("\t") else (line.split(";", 1)[1] if re.match(r"[^=#\t]*:[^=;]*;", line) else "")
+        recipe = (
+            line[1:]
+            if line.startswith("\t")
+            else (line.split(";", 1)[1] if re.match(r"[^=#\t]*:[^=;]*;", line) else "")
+        )
         recipe = recipe.strip().lstrip("@-+ ")
         if recipe and not recipe.startswith("#"):
             inv.script(_VARIABLE.sub("x", recipe).replace("$$", "$"))

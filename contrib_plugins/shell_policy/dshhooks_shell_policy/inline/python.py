@@ -17,9 +17,44 @@ from ..values import UNKNOWN, Arg
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_RUNS_TEXT = frozenset({"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "commands.getoutput", "asyncio.create_subprocess_shell", "posix.system", "pty.spawn", "platform.popen"})
-_RUNS_ARGV = frozenset({"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen", "asyncio.create_subprocess_exec"})
-_EVALUATES = frozenset({"exec", "eval", "compile", "builtins.exec", "builtins.eval", "builtins.compile", "runpy.run_path", "code.interact", "code.InteractiveConsole", "code.InteractiveInterpreter", "execfile"})
+_RUNS_TEXT = frozenset(
+    {
+        "os.system",
+        "os.popen",
+        "subprocess.getoutput",
+        "subprocess.getstatusoutput",
+        "commands.getoutput",
+        "asyncio.create_subprocess_shell",
+        "posix.system",
+        "pty.spawn",
+        "platform.popen",
+    }
+)
+_RUNS_ARGV = frozenset(
+    {
+        "subprocess.run",
+        "subprocess.call",
+        "subprocess.check_call",
+        "subprocess.check_output",
+        "subprocess.Popen",
+        "asyncio.create_subprocess_exec",
+    }
+)
+_EVALUATES = frozenset(
+    {
+        "exec",
+        "eval",
+        "compile",
+        "builtins.exec",
+        "builtins.eval",
+        "builtins.compile",
+        "runpy.run_path",
+        "code.interact",
+        "code.InteractiveConsole",
+        "code.InteractiveInterpreter",
+        "execfile",
+    }
+)
 _DENIED = {
     "shutil.rmtree": "removes a tree",
     "os.removedirs": "removes directories",
@@ -48,6 +83,10 @@ _DENIED = {
     "nt.*": "reaches the operating system",
     "_posixsubprocess.*": "starts programs",
     "multiprocessing.*": "",
+    "pickle.loads": "runs what is pickled",
+    "marshal.loads": "loads code",
+    "dill.*": "runs what is pickled",
+    "yaml.unsafe_load": "runs what is written in the document",
     "ctypes.*": "calls native code",
     "cffi.*": "calls native code",
     "socket.socket": "opens a connection",
@@ -92,10 +131,34 @@ _DENIED = {
     "psutil.Process*": "",
 }
 _REMOVES = frozenset({"os.remove", "os.unlink", "os.rmdir"})
-_URL_CALLS = re.compile(r"(?:urllib\.request\.(?:urlopen|Request|urlretrieve)|requests\.\w+|httpx\.\w+|urllib3\.\w+|aiohttp\.\w+|http\.client\.\w+|urllib2\.\w+)")
+_URL_CALLS = re.compile(
+    r"(?:urllib\.request\.(?:urlopen|Request|urlretrieve)|requests\.\w+|httpx\.\w+|urllib3\.\w+|aiohttp\.\w+|http\.client\.\w+|urllib2\.\w+)"
+)
 _SENDS = re.compile(r"\.(?:post|put|patch|delete)$")
-_DANGEROUS_MODULES = re.compile(r"^(?:os|subprocess|shutil|builtins|__builtins__|posix|sys|importlib|ctypes|socket|pty|code|runpy|signal)$")
-_DUNDERS = frozenset({"__subclasses__", "__globals__", "__builtins__", "__code__", "__loader__", "__import__", "__reduce__", "__getattribute__", "__closure__", "f_globals", "f_builtins", "gi_frame", "tb_frame", "_getframe", "__mro__", "__base__", "__bases__"})
+_DANGEROUS_MODULES = re.compile(
+    r"^(?:os|subprocess|shutil|builtins|__builtins__|posix|sys|importlib|ctypes|socket|pty|code|runpy|signal)$"
+)
+_DUNDERS = frozenset(
+    {
+        "__subclasses__",
+        "__globals__",
+        "__builtins__",
+        "__code__",
+        "__loader__",
+        "__import__",
+        "__reduce__",
+        "__getattribute__",
+        "__closure__",
+        "f_globals",
+        "f_builtins",
+        "gi_frame",
+        "tb_frame",
+        "_getframe",
+        "__mro__",
+        "__base__",
+        "__bases__",
+    }
+)
 _DATABASE = re.compile(r"(?i)\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from\s+\w+\s*;?\s*$)")
 MAX_CODE = 60_000
 
@@ -152,7 +215,9 @@ class _Visitor:
     def _collect(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                self.names[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
+                self.names[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if alias.name == "*" and _DANGEROUS_MODULES.match(node.module or ""):
@@ -170,7 +235,11 @@ class _Visitor:
                     self._bind(one, other)
             return
         dotted = self.dotted(value)
-        if dotted and (dotted.split(".")[0] in self.names.values() or dotted in _EVALUATES or _DANGEROUS_MODULES.match(dotted.split(".")[0])):
+        if dotted and (
+            dotted.split(".")[0] in self.names.values()
+            or dotted in _EVALUATES
+            or _DANGEROUS_MODULES.match(dotted.split(".")[0])
+        ):
             self.names[target.id] = dotted
         constant = self.constant(value)
         if constant is not None:
@@ -188,7 +257,9 @@ class _Visitor:
         if isinstance(node, ast.Subscript):
             base = self.dotted(node.value)
             key = self.constant(node.slice)
-            if base in ("sys.modules", "__builtins__", "builtins.__dict__", "__builtins__.__dict__") or base.endswith(".__dict__"):
+            if base in ("sys.modules", "__builtins__", "builtins.__dict__", "__builtins__.__dict__") or base.endswith(
+                ".__dict__"
+            ):
                 prefix = "" if base == "sys.modules" else base.removesuffix(".__dict__") + "."
                 return f"{prefix}{key}" if isinstance(key, str) else base
         return ""
@@ -228,7 +299,9 @@ class _Visitor:
     def _constant_call(self, node: ast.Call) -> object:
         function = self.dotted(node.func)
         first = self.constant(node.args[0]) if node.args else None
-        if function in ("os.path.expanduser", "pathlib.Path", "Path", "str", "os.path.abspath") and isinstance(first, str):
+        if function in ("os.path.expanduser", "pathlib.Path", "Path", "str", "os.path.abspath") and isinstance(
+            first, str
+        ):
             return first
         if function == "os.path.join":
             parts = [self.constant(arg) for arg in node.args]
@@ -250,7 +323,11 @@ class _Visitor:
         for node in ast.walk(tree):
             if isinstance(node, (ast.Attribute, ast.Name)) and id(node) not in self.handled:
                 self._reference(node)
-            elif isinstance(node, ast.Subscript) and self.dotted(node.value) == "os.environ" and isinstance(node.ctx, ast.Load):
+            elif (
+                isinstance(node, ast.Subscript)
+                and self.dotted(node.value) == "os.environ"
+                and isinstance(node.ctx, ast.Load)
+            ):
                 self._variable(node.slice)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 self._string(node.value)
@@ -259,9 +336,34 @@ class _Visitor:
                     self._dangerous(f"{node.module or ''}.{alias.name}", reference=True)
 
     def _call(self, node: ast.Call) -> None:
-        function = self.dotted(node.func)
+        function = self.dotted(node.func).removeprefix("__builtins__.").removeprefix("builtins.")
         if any(keyword.arg == "trust_remote_code" for keyword in node.keywords):
             self.inv.ask("python: runs code that comes with downloaded data")
+        if function in (
+            "print",
+            "pprint.pprint",
+            "json.dumps",
+            "json.dump",
+            "str",
+            "dict",
+            "repr",
+            "list",
+            "sorted",
+        ) and any(self._environment(arg) for arg in node.args):
+            self.inv.ask("python: prints the environment")
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("items", "values")
+            and self.dotted(node.func.value) == "os.environ"
+        ):
+            self.inv.ask("python: prints the environment")
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "request"
+            and node.args
+            and self.constant(node.args[0]) in ("POST", "PUT", "PATCH", "DELETE")
+        ):
+            self.inv.ask("python: sends data to another machine")
         if function.endswith("dotenv_values"):
             self.inv.ask("python: reads secrets from .env")
         if function in _RUNS_TEXT or function in _RUNS_ARGV:
@@ -275,7 +377,12 @@ class _Visitor:
             self._removes(node)
         elif function in ("__import__", "importlib.import_module") and not self.dotted(node):
             self.inv.ask("python: imports a module whose name is not known")
-        elif function in ("getattr", "setattr", "vars") and node.args and not self.dotted(node) and _DANGEROUS_MODULES.match(self.dotted(node.args[0]) or "-"):
+        elif (
+            function in ("getattr", "setattr", "vars")
+            and node.args
+            and not self.dotted(node)
+            and _DANGEROUS_MODULES.match(self.dotted(node.args[0]) or "-")
+        ):
             self.inv.ask("python: reaches into a module by a name that is not known")
         elif function in ("globals", "locals", "vars") and function != "vars":
             pass
@@ -285,13 +392,33 @@ class _Visitor:
             self._variable(node.args[0] if node.args else None)
         elif isinstance(node.func, ast.Attribute):
             self._method(node, node.func)
-        if function in ("open", "io.open", "os.open", "codecs.open", "os.rename", "os.replace", "shutil.move", "shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.copytree", "os.makedirs", "os.mkdir", "os.chmod"):
+        if function in (
+            "open",
+            "io.open",
+            "os.open",
+            "codecs.open",
+            "os.rename",
+            "os.replace",
+            "shutil.move",
+            "shutil.copy",
+            "shutil.copy2",
+            "shutil.copyfile",
+            "shutil.copytree",
+            "os.makedirs",
+            "os.mkdir",
+            "os.chmod",
+        ):
             self._files(node, function)
+
+    def _environment(self, node: ast.AST) -> bool:
+        return isinstance(node, (ast.Attribute, ast.Name)) and self.dotted(node) == "os.environ"
 
     def _runs(self, node: ast.Call, function: str) -> None:
         argument = self.constant(node.args[0]) if node.args else None
         if argument is None:
-            argument = next((self.constant(k.value) for k in node.keywords if k.arg in ("args", "command", "cmd")), None)
+            argument = next(
+                (self.constant(k.value) for k in node.keywords if k.arg in ("args", "command", "cmd")), None
+            )
         if function == "asyncio.create_subprocess_exec":
             argument = [a if isinstance(a, str) else UNKNOWN for a in (self.constant(arg) for arg in node.args)]
         shell = any(k.arg == "shell" and self.constant(k.value) for k in node.keywords)
@@ -300,7 +427,9 @@ class _Visitor:
                 self.inv.ask("python: runs a command that is not known before it runs")
             self.inv.script(argument.replace(UNKNOWN, "x"))
         elif isinstance(argument, list) and argument and argument[0] != UNKNOWN:
-            words = [Arg(str(word), frozenset({"python"}) if UNKNOWN in str(word) else frozenset()) for word in argument]
+            words = [
+                Arg(str(word), frozenset({"python"}) if UNKNOWN in str(word) else frozenset()) for word in argument
+            ]
             if shell:
                 self.inv.script(words[0])
             else:
@@ -312,7 +441,12 @@ class _Visitor:
         text = self.constant(node.args[0]) if node.args else None
         if isinstance(text, str) and UNKNOWN not in text and function.endswith(("exec", "eval", "compile")):
             judge_python(self.inv, Arg(text), "code given to " + function)
-        elif function in ("compile", "builtins.compile") and len(node.args) > 1 and self.constant(node.args[-1]) == "exec" and self._only_compiled(node):
+        elif (
+            function in ("compile", "builtins.compile")
+            and len(node.args) > 1
+            and self.constant(node.args[-1]) == "exec"
+            and self._only_compiled(node)
+        ):
             return
         else:
             self.inv.ask(f"python: {function} runs code that is not known before it runs")
@@ -332,11 +466,19 @@ class _Visitor:
     def _request(self, node: ast.Call, function: str) -> None:
         from ..programs.net import _METADATA, is_local
 
-        url = self.constant(node.args[0]) if node.args else next((self.constant(k.value) for k in node.keywords if k.arg == "url"), "")
+        url = (
+            self.constant(node.args[0])
+            if node.args
+            else next((self.constant(k.value) for k in node.keywords if k.arg == "url"), "")
+        )
         text = url if isinstance(url, str) else UNKNOWN
         if _METADATA.search(text):
             self.inv.deny("python: reads the credentials of the machine's cloud identity")
-        sends = _SENDS.search(function) or any(k.arg in ("data", "json", "files", "content") for k in node.keywords) or (function.endswith(("urlopen", "Request")) and len(node.args) > 1)
+        sends = (
+            _SENDS.search(function)
+            or any(k.arg in ("data", "json", "files", "content") for k in node.keywords)
+            or (function.endswith(("urlopen", "Request")) and len(node.args) > 1)
+        )
         if sends and not is_local(text):
             self.inv.ask("python: sends data to another machine")
         if function.endswith("urlretrieve") and len(node.args) > 1:
@@ -344,7 +486,9 @@ class _Visitor:
             self.inv.write(Arg(target if isinstance(target, str) else UNKNOWN))
 
     def _method(self, node: ast.Call, func: ast.Attribute) -> None:
-        if func.attr in ("unlink", "rmdir", "rmtree", "removedirs") and not self.dotted(func).startswith(("os.", "shutil.")):
+        if func.attr in ("unlink", "rmdir", "rmtree", "removedirs") and not self.dotted(func).startswith(
+            ("os.", "shutil.")
+        ):
             target = self.constant(func.value)
             if isinstance(target, str) and UNKNOWN not in target and func.attr != "rmtree":
                 from ..programs.files import judge_removal
@@ -352,12 +496,33 @@ class _Visitor:
                 judge_removal(self.inv, (Arg(target),))
             else:
                 self.inv.ask("python: removes files whose names are not known")
-        elif func.attr in ("write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "rename", "replace", "chmod") and isinstance(self.constant(func.value), str) and self._is_path(func.value):
+        elif (
+            func.attr
+            in ("write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "rename", "replace", "chmod")
+            and isinstance(self.constant(func.value), str)
+            and self._is_path(func.value)
+        ):
             self._write(str(self.constant(func.value)))
-        elif func.attr in ("sendall", "sendto", "connect", "system", "popen", "exec_command", "spawn") and not self.dotted(func).startswith(("sqlite3.", "psycopg", "duckdb.", "sqlalchemy", "logging")):
+        elif func.attr in (
+            "sendall",
+            "sendto",
+            "connect",
+            "system",
+            "popen",
+            "exec_command",
+            "spawn",
+        ) and not self.dotted(func).startswith(("sqlite3.", "psycopg", "duckdb.", "sqlalchemy", "logging")):
             if func.attr not in ("connect",) or (node.args and isinstance(node.args[0], ast.Tuple)):
                 self.inv.ask(f"python: calls {func.attr}")
-        elif (func.attr == "delete" and not node.args) or func.attr in ("drop_all", "drop_database", "drop_collection", "drop_table", "flushall", "flushdb", "delete_many"):
+        elif (func.attr == "delete" and not node.args) or func.attr in (
+            "drop_all",
+            "drop_database",
+            "drop_collection",
+            "drop_table",
+            "flushall",
+            "flushdb",
+            "delete_many",
+        ):
             self.inv.ask(f"python: calls {func.attr}")
         elif func.attr in ("execute", "executescript", "executemany") and node.args:
             statement = self.constant(node.args[0])
@@ -375,9 +540,11 @@ class _Visitor:
 
     def _files(self, node: ast.Call, function: str) -> None:
         names = [self.constant(arg) for arg in node.args]
-        mode = next((self.constant(k.value) for k in node.keywords if k.arg == "mode"), names[1] if len(names) > 1 else "r")
+        mode = next(
+            (self.constant(k.value) for k in node.keywords if k.arg == "mode"), names[1] if len(names) > 1 else "r"
+        )
         if function.endswith("open"):
-            if isinstance(mode, str) and set(mode) & set("wax+") or (function == "os.open" and len(node.args) > 1):
+            if (isinstance(mode, str) and set(mode) & set("wax+")) or (function == "os.open" and len(node.args) > 1):
                 if isinstance(names[0] if names else None, str):
                     self._write(str(names[0]))
         else:
@@ -404,10 +571,20 @@ class _Visitor:
         self._dangerous(self.dotted(node), reference=True)
 
     def _dangerous(self, dotted: str, *, reference: bool) -> None:
+        dotted = dotted.removeprefix("__builtins__.")
         if not dotted:
             return
-        if dotted in _RUNS_TEXT or dotted in _RUNS_ARGV or dotted in _REMOVES or (dotted in _EVALUATES and dotted not in ("compile",)):
-            if dotted in self.names.values() and "." in dotted and any(True for name, target in self.names.items() if target == dotted):
+        if (
+            dotted in _RUNS_TEXT
+            or dotted in _RUNS_ARGV
+            or dotted in _REMOVES
+            or (dotted in _EVALUATES and dotted not in ("compile",))
+        ):
+            if (
+                dotted in self.names.values()
+                and "." in dotted
+                and any(True for name, target in self.names.items() if target == dotted)
+            ):
                 return  # imported by name: the calls are judged
             self.inv.ask(f"python: uses {dotted}")
             return
@@ -420,9 +597,14 @@ class _Visitor:
     def _string(self, value: str) -> None:
         if len(value) > 300 or "\n" in value or not re.search(r"[/.~]", value):
             return
-        for kind in {read_kind(self._place(value)), write_kind(self._place(value)) if value.startswith(("/", "~", ".")) else None}:
+        for kind in {
+            read_kind(self._place(value)),
+            write_kind(self._place(value)) if value.startswith(("/", "~", ".")) else None,
+        }:
             if kind in (Kind.SECRET, Kind.MAYBE_SECRET) and not value.startswith("*"):
-                self.inv.ask(f"python: names {value}: {kind.value}") if kind is Kind.MAYBE_SECRET else self.inv.deny(f"python: names {value}: {kind.value}")
+                self.inv.ask(f"python: names {value}: {kind.value}") if kind is Kind.MAYBE_SECRET else self.inv.deny(
+                    f"python: names {value}: {kind.value}"
+                )
             elif kind in (Kind.PERSISTENCE, Kind.POLICY, Kind.DEVICE):
                 self.inv.ask(f"python: names {value}: {kind.value}")
 

@@ -25,11 +25,11 @@ _BAD: dict[str, re.Pattern[str]] = {
     "node": _p(
         r"child_process|worker_threads|process\s*\.\s*(?:binding|dlopen|kill|setuid|mainModule|abort|chdir)|process\s*\[|\bexec(?:Sync|File|FileSync)?\s*\(\s*[`'\"]|\bspawn(?:Sync)?\s*\(|\beval\s*\(|\bnew\s+Function\b|\bFunction\s*\(|\.constructor\s*\(\s*['\"]|constructor\s*\[|\bvm\b\s*[.'\"]"
         r"|\b(?:rm|rmdir|unlink|truncate|chmod|chown|symlink|link|rename|cp)(?:Sync)?\s*\(\s*(?!['\"]\.?/?(?:tmp|dist|build|out)\b)|\b(?:rm|rmdir|unlink)\w*\s*\(|require\s*\(\s*(?!['\"`])|import\s*\(\s*(?!['\"`])|globalThis\s*\[|\bnet['\"]|['\"](?:node:)?(?:net|tls|dgram|dns|cluster|repl|inspector|vm|http2)['\"]"
-        r"|method\s*:\s*['\"](?:POST|PUT|DELETE|PATCH)|\.request\s*\(|\.post\s*\(|\bDeno\.(?:run|Command|remove|env|writeTextFile|writeFile|connect|listen)|\bBun\.(?:\$|spawn|spawnSync|write)|\$`|process\.env\s*\)|dotenv.*parsed|JSON\.stringify\s*\(\s*process\.env|Object\.\w+\s*\(\s*process\.env|fromCharCode|\batob\s*\(|Buffer\.from\s*\([^)]*(?:base64|hex)"
+        r"|method\s*:\s*['\"](?:POST|PUT|DELETE|PATCH)|\.request\s*\(|\.post\s*\(|\bDeno\.(?:run|Command|remove|env|writeTextFile|writeFile|connect|listen)|\bBun\.(?:\$|spawn|spawnSync|write)|\$`|process\.env\s*(?:\)|$)|process\.env(?:\.|\[['\"])\w*(?:TOKEN|SECRET|KEY|PASSW|CREDENTIAL)|dotenv.*parsed|JSON\.stringify\s*\(\s*process\.env|Object\.\w+\s*\(\s*process\.env"
     ),
     "perl": _p(
         r"\bfork\b|\b(?:system|exec|fork|kill|syscall|unlink|rmdir|rename|symlink|link|chmod|chown|truncate|dbmopen|socket|connect|sysopen|opendir)\b\s*(?:\(|[\"'`$@%{<]|qw?\b|q[qxw]?\s*[{(/|\[]|\d|glob)|`|\bqx\b|\beval\b\s*(?:\(|[\"'$`q]|;|$)|\bopen\b\s*\(?\s*(?:my\s*)?[\w$*]+\s*,\s*(?:\"|'|q)?\s*[|>+]|\bopen\b\s*\(?[^;]*\|[\"']|\bopen\b\s*\(?\s*\w+\s*,\s*[\"'][^\"']*[|>]"
-        r"|\b(?:IO|File)::(?:Socket|Path|Copy|Temp|Pipe)|\bIPC::|\bSocket\b|\bPOSIX::(?:exec|_exit|system|fork|execv\w*)|\bremove_tree|\brmtree|\bLWP|\bHTTP::|\bNet::|\brequire\b\s+[\"'$]|\bdo\b\s+[\"'$]|s(?P<d>[/|#!,{]).*(?P=d).*(?P=d)\w*ee|\bInline\b|\bAcme|\bDynaLoader|\bXSLoader|&\{|\bsyscall|<\s*\$ENV|\*\{|\bpack\b.*\beval"
+        r"|\b(?:IO|File)::(?:Socket|Path|Copy|Temp|Pipe)|\bIPC::|\bSocket\b|\bPOSIX::(?:exec|_exit|system|fork|execv\w*)|\bremove_tree|\brmtree|\bLWP|\bHTTP::|\bNet::|\brequire\b\s+[\"'$]|\bdo\b\s+[\"'$]|s(?P<d>[/|#!,{]).*(?P=d).*(?P=d)\w*ee|\bInline\b|\bAcme|\bDynaLoader|\bXSLoader|&\{|\bsyscall|&\s*\$|<\s*\$ENV|\*\{|\bpack\b.*\beval"
     ),
     "ruby": _p(
         r"\b(?:system|exec|spawn|fork|syscall|trap|load|abort_on_exception|instance_eval|class_eval|module_eval|binding|define_method|send|__send__|public_send|const_get)\b\s*(?:\(|[\"'`:%]|\s+[\"'%a-z])|`|%x|\beval\b|\bIO\.(?:popen|write|binwrite|copy_stream|read\s*\(\s*['\"]\|)|\bOpen3|\bPTY|\bProcess\.|\bKernel\.|\bFileUtils\b|\bFile\.(?:delete|unlink|rename|write|chmod|symlink|truncate|open\s*\([^)]*['\"][wa])"
@@ -39,25 +39,43 @@ _BAD: dict[str, re.Pattern[str]] = {
         r"\b(?:system|exec|shell_exec|passthru|popen|proc_open|pcntl_\w+|eval|assert|create_function|unlink|rmdir|rename|chmod|chown|chgrp|symlink|link|mail|dl|fsockopen|pfsockopen|stream_socket_\w+|socket_\w+|curl_\w+|ftp_\w+|ssh2_\w+|putenv|ini_set|call_user_func\w*|array_map|usort|preg_replace_callback|register_shutdown_function|include|include_once|require|file_put_contents|fwrite|copy|move_uploaded_file|base64_decode|gzinflate|str_rot13|phpinfo|posix_\w+|getenv\s*\(\s*\))\s*\("
         r"|`|\b(?:include|require)(?:_once)?\s+['\"](?!vendor/|\./vendor/|bootstrap/)|\$\w+\s*\(|\$\{|\bnew\s+\$|\$_ENV|\$_SERVER\s*\)|preg_replace\s*\(\s*['\"].*/\w*e"
     ),
-    "lua": _p(r"\bos\s*\.\s*(?:execute|remove|rename|exit|tmpname)|\bio\s*\.\s*(?:popen|output)|\bio\s*\.\s*open\s*\([^)]*,\s*['\"][wa]|\bload(?:string|file)?\s*\(|\bdofile|\bpackage\s*\.|\brequire\s*\(?\s*['\"](?:socket|posix|ffi|lfs)|\bdebug\s*\.|\bos\s*\[|\bio\s*\[|\b_G\s*\[|\bffi\b|\bvim\.(?:fn\.system|fn\.delete|cmd|loop|uv|api\.nvim_command)"),
-    "tclsh": _p(r"\bexec\b|\bopen\s+[\"{]?\||\bfile\s+(?:delete|rename|copy)|\bsocket\b|\beval\b|\bsource\b|\bload\b|\bopen\b.*\b[wa]\+?\b"),
+    "lua": _p(
+        r"\bos\s*\.\s*(?:execute|remove|rename|exit|tmpname)|\bio\s*\.\s*(?:popen|output)|\bio\s*\.\s*open\s*\([^)]*,\s*['\"][wa]|\bload(?:string|file)?\s*\(|\bdofile|\bpackage\s*\.|\brequire\s*\(?\s*['\"](?:socket|posix|ffi|lfs)|\bdebug\s*\.|\bos\s*\[|\bio\s*\[|\b_G\s*\[|\bffi\b|\bvim\.(?:fn\.system|fn\.delete|cmd|loop|uv|api\.nvim_command)"
+    ),
+    "tclsh": _p(
+        r"\bexec\b|\bopen\s+[\"{]?\||\bfile\s+(?:delete|rename|copy)|\bsocket\b|\beval\b|\bsource\b|\bload\b|\bopen\b.*\b[wa]\+?\b"
+    ),
     "expect": _p(r"\bspawn\b|\bexec\b|\bsystem\b|\bopen\b|\bsend\b"),
-    "Rscript": _p(r"\b(?:system2?|shell|shell\.exec|unlink|file\.remove|file\.rename|file\.copy|source|eval|parse|download\.file|url|socketConnection|pipe|install\.packages|Sys\.setenv|Sys\.getenv\s*\(\s*\)|readRenviron|writeLines|write\.\w+|saveRDS|cat\s*\([^)]*file)\s*\(|processx|callr|sys::"),
-    "julia": _p(r"\brun\s*\(|`|\brm\s*\(|\bmv\s*\(|\bcp\s*\(|\bpipeline\s*\(|\beval\b|\binclude\b|\bccall\b|\bdownload\b|\bconnect\b|\bopen\s*\([^)]*[\"'][wa]|Meta\.parse|\bENV\s*\)|Pkg\."),
+    "Rscript": _p(
+        r"\b(?:system2?|shell|shell\.exec|unlink|file\.remove|file\.rename|file\.copy|source|eval|parse|download\.file|url|socketConnection|pipe|install\.packages|Sys\.setenv|Sys\.getenv\s*\(\s*\)|readRenviron|writeLines|write\.\w+|saveRDS|cat\s*\([^)]*file)\s*\(|processx|callr|sys::"
+    ),
+    "julia": _p(
+        r"\brun\s*\(|`|\brm\s*\(|\bmv\s*\(|\bcp\s*\(|\bpipeline\s*\(|\beval\b|\binclude\b|\bccall\b|\bdownload\b|\bconnect\b|\bopen\s*\([^)]*[\"'][wa]|Meta\.parse|\bENV\s*\)|Pkg\."
+    ),
     "osascript": _p(r"."),
     "c": _p(
         r"\b(?:system|popen|exec[lv]\w*|posix_spawnp?|fork|vfork|unlink|unlinkat|rmdir|remove|rename|socket|connect|bind|kill|ptrace|dlopen|chmod|chown|setuid|setgid|mount|umount2?|reboot|syscall|truncate|nftw|fts_open)\s*\(|__attribute__\s*\(\s*\(\s*constructor|\b__asm__|\basm\b|std::process|Command::new|std::net|TcpStream|remove_dir_all|remove_file|fs::remove|libc::|std::filesystem::remove|\bunsafe\b.*extern"
     ),
-    "go": _p(r"os/exec|exec\.Command|os\.(?:Remove|RemoveAll|Rename|Chmod|Chown|Truncate|StartProcess|Symlink|Link|Environ)|syscall\.|\"net\"|net\.Dial|http\.Post|unsafe|plugin\.Open|cgo|import \"C\""),
-    "java": _p(r"Runtime|ProcessBuilder|\bFiles\.(?:delete|walk|move|write)|\.delete\s*\(|Socket|URLClassLoader|ScriptEngine|Unsafe|System\.getenv\s*\(\s*\)|HttpURLConnection|reflect|sys\.process|\.!"),
+    "go": _p(
+        r"os/exec|exec\.Command|os\.(?:Remove|RemoveAll|Rename|Chmod|Chown|Truncate|StartProcess|Symlink|Link|Environ)|syscall\.|\"net\"|net\.Dial|http\.Post|unsafe|plugin\.Open|cgo|import \"C\""
+    ),
+    "java": _p(
+        r"Runtime|ProcessBuilder|\bFiles\.(?:delete|walk|move|write)|\.delete\s*\(|Socket|URLClassLoader|ScriptEngine|Unsafe|System\.getenv\s*\(\s*\)|HttpURLConnection|reflect|sys\.process|\.!"
+    ),
     "groovy": _p(r"\.execute\s*\(|Runtime|ProcessBuilder|\.delete\w*\s*\(|Socket|Eval\.|evaluate\s*\(|URL\s*\("),
-    "elixir": _p(r"System\.(?:cmd|shell|halt|get_env\s*\(\s*\)|stop)|:os\.cmd|File\.(?:rm|rm_rf|write|rename|cp|chmod)|Code\.eval|\bos:cmd|\bfile:(?:delete|write|del_dir)|open_port|Port\.open|:gen_tcp|:httpc|:init\."),
-    "scheme": _p(r"(?i)\bsystem\*?\b|shell-command|call-process|start-process|delete-file|delete-directory|open-network|make-network|url-retrieve|\beval\b|execlp?|process-spawn|rename-file|write-region|load-file|run-command|sh\s"),
+    "elixir": _p(
+        r"System\.(?:cmd|shell|halt|get_env\s*\(\s*\)|stop)|:os\.cmd|File\.(?:rm|rm_rf|write|rename|cp|chmod)|Code\.eval|\bos:cmd|\bfile:(?:delete|write|del_dir)|open_port|Port\.open|:gen_tcp|:httpc|:init\."
+    ),
+    "scheme": _p(
+        r"(?i)\bsystem\*?\b|shell-command|call-process|start-process|delete-file|delete-directory|open-network|make-network|url-retrieve|\beval\b|execlp?|process-spawn|rename-file|write-region|load-file|run-command|sh\s"
+    ),
 }
 _BAD["ts"] = _BAD["node"]
 
 #: Calls whose constant argument is a shell command.
-_COMMAND_CALLS = re.compile(r"\b(?:system|exec|execSync|popen|shell_exec|passthru|spawn|io\.popen|os\.execute|shell-command|IO\.popen|system2|run)\s*\(?\s*(?P<q>[\"'`])(?P<c>(?:\\.|(?!(?P=q)).)*)(?P=q)|`(?P<b>[^`$]{2,})`|%x[{(\[](?P<x>[^})\]]*)|qx[{(/](?P<y>[^})/]*)")
+_COMMAND_CALLS = re.compile(
+    r"\b(?:system|exec|execSync|popen|shell_exec|passthru|spawn|io\.popen|os\.execute|shell-command|IO\.popen|system2|run)\s*\(?\s*(?P<q>[\"'`])(?P<c>(?:\\.|(?!(?P=q)).)*)(?P=q)|`(?P<b>[^`$]{2,})`|%x[{(\[](?P<x>[^})\]]*)|qx[{(/](?P<y>[^})/]*)"
+)
 _STRING = re.compile(r"\"((?:\\.|[^\"\\\n]){2,300})\"|'((?:\\.|[^'\\\n]){2,300})'")
 _WRITES = re.compile(r"(?:writeFile|appendFile|createWriteStream|writeTextFile)(?:Sync)?\s*\(\s*(['\"])(.*?)\1")
 MAX_CODE = 60_000
@@ -93,7 +111,9 @@ def judge_tokens(inv: Invocation, language: str, code: Arg, what: str) -> None:
 def _harmless_unknown(code: Arg) -> bool:
     from ..invocation import _DATA_TAGS
 
-    return code.text.strip() != UNKNOWN and all(tag in _DATA_TAGS or tag.startswith(("env:", "var:")) for tag in code.tags)
+    return code.text.strip() != UNKNOWN and all(
+        tag in _DATA_TAGS or tag.startswith(("env:", "var:")) for tag in code.tags
+    )
 
 
 def _without_comments(language: str, text: str) -> str:
@@ -115,7 +135,11 @@ def _judge_strings(inv: Invocation, text: str, language: str) -> None:
             inv.deny(f"the code names {value}: {kind.value}")
         elif kind is Kind.MAYBE_SECRET and language != "c":
             inv.ask(f"the code names {value}: {kind.value}")
-        elif value.startswith(("/", "~", ".", ">")) and write_kind(place) in (Kind.PERSISTENCE, Kind.POLICY, Kind.DEVICE):
+        elif value.startswith(("/", "~", ".", ">")) and write_kind(place) in (
+            Kind.PERSISTENCE,
+            Kind.POLICY,
+            Kind.DEVICE,
+        ):
             inv.ask(f"the code names {value}: {write_kind(place).value}")  # type: ignore[union-attr]
     for _quote, name in _WRITES.findall(text):
         inv.write(Arg(name), None)

@@ -31,7 +31,10 @@ def judge_sed(inv: Invocation, code: Arg) -> None:
         for verb, argument in _commands(code.text):
             _judge(inv, verb, argument)
     except _Unclear:
-        if re.search(r"(?:^|[;{}\s\d$/])[ewW](?:\s|$)|[/|#,!@]\w*[ew]\w*(?:\s|;|$|\})", code.text) or len(code.text) > 20000:
+        if (
+            re.search(r"(?:^|[;{}\s\d$/])[ewW](?:\s|$)|[/|#,!@]\w*[ew]\w*(?:\s|;|$|\})", code.text)
+            or len(code.text) > 20000
+        ):
             inv.ask("runs a script that could not be read and may run or write something")
 
 

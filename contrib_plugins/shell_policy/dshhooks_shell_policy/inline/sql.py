@@ -17,11 +17,19 @@ _DESTROYS = re.compile(
     r"|attach\s+database|load_extension|create\s+(?:or\s+replace\s+)?function\b.*\blanguage\s+(?:c|plpythonu?|plpython3u|plperlu|plsh)|pg_read_file|pg_ls_dir|lo_import|lo_export|pg_terminate_backend|pg_reload_conf|xp_cmdshell|sp_oacreate|dbms_scheduler|utl_http|readfile|writefile|edit\s*\(|load_file|into\s+(?:out|dump)file|load\s+data\b|copy\b.*\bprogram\b|copy\b.*\bto\s+'|sys_exec|sys_eval|install\s+\w+|force\s+install|read_\w+\s*\(\s*'[^']*\|\s*'|pragma\s+writable_schema|delete\s+from\s+(?:mysql|pg_)|update\s+(?:mysql|pg_)\.)"
 )
 _DELETE = re.compile(r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
-_UPDATE = re.compile(r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+analyze\s+)?update\s+[\w.\"`\[\]]+\s+(?:as\s+\w+\s+)?set\b")
+_UPDATE = re.compile(
+    r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+analyze\s+)?update\s+[\w.\"`\[\]]+\s+(?:as\s+\w+\s+)?set\b"
+)
 _WHERE = re.compile(r"(?is)\bwhere\b(?!\s+(?:true|1\s*=\s*1|1|not\s+false)\s*(?:$|;))")
-_SHELL = re.compile(r"(?im)^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|system\s|\\system\b|!!?\s*\w|host\s|\.load\b|\.restore\b|\.recover\b|\.import\s+['\"]?\||\.output\s+['\"]?\||\.once\s+['\"]?\||\.log\b|\.cd\b|\.archive\b|\.excel\b|\.www\b)")
-_META_FILE = re.compile(r"(?im)^\s*(?:\.output|\.once|\.backup|\.save|\.dump>|\.read|\.restore|\.open|\\o|\\i|\\ir|\\w|\\g|\.clone|source|tee)\s+(\S+)")
-_META_PROGRAM = re.compile(r"(?i)\\copy\b.*\bprogram\b|\\g\s*\||\\o\s*\||\\setenv\s+(?:PAGER|PSQL_\w+|EDITOR)|\bpager\s+\S|\\gexec|\\watch|\.read\s+\||`[^`]*`\s*$")
+_SHELL = re.compile(
+    r"(?im)^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|system\s|\\system\b|!!?\s*\w|host\s|\.load\b|\.restore\b|\.recover\b|\.import\s+['\"]?\||\.output\s+['\"]?\||\.once\s+['\"]?\||\.log\b|\.cd\b|\.archive\b|\.excel\b|\.www\b)"
+)
+_META_FILE = re.compile(
+    r"(?im)^\s*(?:\.output|\.once|\.backup|\.save|\.dump>|\.read|\.restore|\.open|\\o|\\i|\\ir|\\w|\\g|\.clone|source|tee)\s+(\S+)"
+)
+_META_PROGRAM = re.compile(
+    r"(?i)\\copy\b.*\bprogram\b|\\g\s*\||\\o\s*\||\\setenv\s+(?:PAGER|PSQL_\w+|EDITOR)|\bpager\s+\S|\\gexec|\\watch|\.read\s+\||`[^`]*`\s*$"
+)
 
 
 def judge_sql(inv: Invocation, code: Arg) -> None:
@@ -43,10 +51,15 @@ def judge_sql(inv: Invocation, code: Arg) -> None:
     for found in _META_FILE.finditer(text):
         target = found.group(1).strip("'\";")
         if target not in ("stdout", "off", "stderr"):
-            inv.write(Arg(target), None) if not re.match(r"(?i)\s*(?:\.read|\\i|\.open|\.restore|source)", found.group()) else inv.read(Arg(target))
+            inv.write(Arg(target), None) if not re.match(
+                r"(?i)\s*(?:\.read|\\i|\.open|\.restore|source)", found.group()
+            ) else inv.read(Arg(target))
     for statement in _STRING_OR_COMMENT.sub(" '' ", text).split(";"):
         _statement(inv, statement)
-    for raw in re.findall(r"(?is)read_\w+\s*\(\s*'[^']*\|\s*'|/\*!.*?\*/|\bprogram\s+'[^']*'|\bexecute\s+'[^']*'|\bprepare\b.*\bfrom\s+'[^']*'", text):
+    for raw in re.findall(
+        r"(?is)read_\w+\s*\(\s*'[^']*\|\s*'|/\*!.*?\*/|\bprogram\s+'[^']*'|\bexecute\s+'[^']*'|\bprepare\b.*\bfrom\s+'[^']*'",
+        text,
+    ):
         if _DESTROYS.search(raw) or re.match("program|read_", raw.lower()) or re.search(r"(?i)delete|update", raw):
             inv.ask("hides a statement in a string or comment")
 

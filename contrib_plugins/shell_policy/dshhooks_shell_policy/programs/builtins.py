@@ -92,14 +92,20 @@ def _formatted(args: list[Arg]) -> tuple[str | None, frozenset[str]]:
     return result.replace("\0", "%"), tags
 
 
-@program("cat", "tac", "nl", "bat", "less", "more", "most", "zcat", "gzcat", "bzcat", "xzcat", "zstdcat", "head", "tail")
+@program(
+    "cat tac nl bat less more most zcat gzcat bzcat xzcat zstdcat head tail",
+)
 def cat(inv: Invocation) -> Out | None:
     """Prints files; pagers may be told to run something."""
     for arg in inv.args:
         if inv.name in ("less", "more", "most") and re.match(r"\+.*!|-\S*k.?|--lesskey|-[oO]\S|--log-file", arg.text):
             inv.ask("the pager is told to run or write something")
     operands = [arg for arg in inv.args if not arg.text.startswith("-") or arg.text == "-"]
-    plain = inv.name in ("cat", "less", "more", "bat") and all(a in operands or a.text in ("-u", "-s", "-n", "--plain", "-p") for a in inv.args)
+    if operands and all(arg.text.endswith(".pid") for arg in operands):
+        return Out(None, frozenset({"num"}))
+    plain = inv.name in ("cat", "less", "more", "bat") and all(
+        a in operands or a.text in ("-u", "-s", "-n", "--plain", "-p") for a in inv.args
+    )
     if not operands or (inv.name != "cat" and not plain):
         return inv.stdin if plain else inv.stdin.derived(*_tags_of(inv, operands))
     outs = [inv.stdin if arg.text == "-" else inv.read(arg) for arg in operands]
@@ -141,7 +147,11 @@ def path_tools(inv: Invocation) -> Out | None:
     return Out(text + "\n")
 
 
-@program("true", ":", "false", "wait", "jobs", "sleep", "exit", "return", "break", "continue", "popd", "dirs", "times", "umask", "ulimit", "logout", "suspend", "fg", "bg", "disown", "shopt", "getopts", "caller", "help", "seq", "expr", "date", "yes", "nproc", "hostname", "whoami", "id", "uname", "tty", "stty", "tput", "clear", "reset", "bc", reads=False)
+@program(
+    "true : false wait jobs sleep exit return break continue popd dirs times umask ulimit logout suspend fg bg "
+    "disown shopt getopts caller help seq expr date yes nproc hostname whoami id uname tty stty tput clear reset bc",
+    reads=False,
+)
 def quiet(inv: Invocation) -> Out | None:
     """Nothing to judge, but for the options that set the machine."""
     if inv.name == "date":
@@ -160,7 +170,16 @@ def quiet(inv: Invocation) -> Out | None:
         return Out(None, frozenset({"endless"}))
     if inv.name in (":", "true", "false"):
         return NOTHING
-    return Out(None, frozenset({"machine"} if inv.name in ("hostname", "whoami", "id", "uname") else {"num"} if inv.name in ("date", "seq", "nproc", "expr", "bc") else set()))
+    return Out(
+        None,
+        frozenset(
+            {"machine"}
+            if inv.name in ("hostname", "whoami", "id", "uname")
+            else {"num"}
+            if inv.name in ("date", "seq", "nproc", "expr", "bc")
+            else set()
+        ),
+    )
 
 
 # -- variables ---------------------------------------------------------------------------------------
@@ -181,11 +200,20 @@ def _assign_to(inv: Invocation, target: Arg, value: Arg | tuple[Arg, ...]) -> No
     inv.state.assign(name, value)
 
 
-@program("export", "declare", "typeset", "local", "readonly", "setenv", reads=False)
+@program(
+    "export declare typeset local readonly setenv",
+    reads=False,
+)
 def declare(inv: Invocation) -> Out | None:
     """Assigns, exports and gives attributes."""
-    reference = any(re.fullmatch(r"[-+]\w*n\w*", text) for text in inv.texts) and inv.name in ("declare", "typeset", "local")
-    prints = any(re.fullmatch(r"-\w*p\w*", text) for text in inv.texts) or (inv.name in ("export", "declare", "typeset") and not inv.args)
+    reference = any(re.fullmatch(r"[-+]\w*n\w*", text) for text in inv.texts) and inv.name in (
+        "declare",
+        "typeset",
+        "local",
+    )
+    prints = any(re.fullmatch(r"-\w*p\w*", text) for text in inv.texts) or (
+        inv.name in ("export", "declare", "typeset") and not inv.args
+    )
     if any(re.fullmatch(r"-\w*f\w*", text) for text in inv.texts):
         return Out(None)
     for arg in inv.args:
@@ -233,7 +261,9 @@ def _read_names(inv: Invocation, names: tuple[Arg, ...]) -> None:
         value = unknown("stdin", *inv.stdin.tags)
         if words is not None:
             last = index == len(names) - 1
-            value = Arg(" ".join(w.text for w in words[index:]) if last else (words[index].text if index < len(words) else ""))
+            value = Arg(
+                " ".join(w.text for w in words[index:]) if last else (words[index].text if index < len(words) else "")
+            )
         _assign_to(inv, target, value)
 
 
@@ -322,7 +352,10 @@ def alias(inv: Invocation) -> Out | None:
     return NOTHING
 
 
-@program("complete", "compgen", "bind", "enable", "fc", "zmodload", "autoload", reads=False)
+@program(
+    "complete compgen bind enable fc zmodload autoload",
+    reads=False,
+)
 def interactive(inv: Invocation) -> Out | None:
     """Completion commands, key bindings and loadable builtins run code."""
     parsed = inv.options("CFXfxepqruo")
@@ -330,7 +363,11 @@ def interactive(inv: Invocation) -> Out | None:
         inv.ask("runs a completion command")
     if inv.name == "compgen" and parsed.has("-e", "-v"):
         return Out(None, frozenset({"environment"}))
-    if (inv.name == "bind" and parsed.has("-x", "-f")) or (inv.name == "enable" and parsed.has("-f")) or inv.name in ("zmodload", "fc"):
+    if (
+        (inv.name == "bind" and parsed.has("-x", "-f"))
+        or (inv.name == "enable" and parsed.has("-f"))
+        or inv.name in ("zmodload", "fc")
+    ):
         inv.ask("loads or runs code")
     return ANYTHING
 

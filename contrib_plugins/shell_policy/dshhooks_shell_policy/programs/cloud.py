@@ -35,9 +35,7 @@ _DESTROY = (
 )
 _CHANGE = r"(?:^|[ :-])(?:create|put|attach|update|modify|set|add|import|change|grant|assign|apply|deploy|promote|publish|restore|replace|run-instances|invoke|start|reboot|scale|patch|execute|send)(?=$|[ :-])"
 
-_LOOKS = (
-    r"(?:^| |:)(?:list|ls|get|show|describe|info|status|version|--version|-v|help|--help|-h|logs|log|tail|whoami|ps|members|catalog|preview|validate|lint|dev|serve|build|emulators:start|start|check|diff|events|regions|sizes|images|inspect|members|services|nodes|health|doctor|docs|init|types|typegen|gen|local|pages dev|config (?:list|get)|listen)(?= |$)"
-)
+_LOOKS = r"(?:^| |:)(?:list|ls|get|show|describe|info|status|version|--version|-v|help|--help|-h|logs|log|tail|whoami|ps|members|catalog|preview|validate|lint|dev|serve|build|emulators:start|start|check|diff|events|regions|sizes|images|inspect|members|services|nodes|health|doctor|docs|init|types|typegen|gen|local|pages dev|config (?:list|get)|listen)(?= |$)"
 _HANDS_OUT = r"(?i)(?:token|secret|passw|credential|--show-secrets|/creds|api-?key|env[: ](?:pull|get|list)|variables)"
 
 _CLOUDS: dict[str, Cloud] = {
@@ -50,7 +48,10 @@ _CLOUDS: dict[str, Cloud] = {
         deny=r"print-(?:access|identity)-token|application-default print|secrets versions access|service-accounts keys create|config-helper|kms decrypt|auth print",
     ),
     "gsutil": Cloud(ask=_DESTROY + r"|(?:^| )(?:cp|mv|rsync)\b.* gs://|(?:^| )(?:acl|iam|setmeta|web|cors) "),
-    "bq": Cloud(ask=_DESTROY + r"|(?i:\b(?:delete\s+from|drop\s+|truncate|update\s+\w+\s+set|merge\s+into)\b)|(?:^| )(?:load|cp|mk|extract)\b"),
+    "bq": Cloud(
+        ask=_DESTROY
+        + r"|(?i:\b(?:delete\s+from|drop\s+|truncate|update\s+\w+\s+set|merge\s+into)\b)|(?:^| )(?:load|cp|mk|extract)\b"
+    ),
     "az": Cloud(
         reads=r"(?:^| )(?:list|show|version|--version|account (?:show|list)|find|acr login|exists|check-[\w-]+|get-instance-view|logs|tail|query|get-versions|get-upgrades|wait|list-[\w-]+)(?= |$)",
         deny=r"get-access-token|keyvault secret (?:show|download)|keys? list|list-keys|credential|connection-string|show-connection|list-connection|get-credentials|list-secrets|list-publishing",
@@ -66,7 +67,10 @@ _CLOUDS: dict[str, Cloud] = {
     "sam": Cloud(ask=r"(?:^| )(?:delete|deploy|sync|publish)(?:$| )"),
     "eksctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "flyctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
-    "heroku": Cloud(ask=_DESTROY + r"|(?:^| )(?:config(?::\w+)?(?: |$)|run\b|run:\w+|pg:(?:reset|push|pull|copy|promote|psql)|ps:\w+|auth:token|domains:\w+|git:remote|deploy)|--confirm"),
+    "heroku": Cloud(
+        ask=_DESTROY
+        + r"|(?:^| )(?:config(?::\w+)?(?: |$)|run\b|run:\w+|pg:(?:reset|push|pull|copy|promote|psql)|ps:\w+|auth:token|domains:\w+|git:remote|deploy)|--confirm"
+    ),
     "doctl": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "hcloud": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "linode-cli": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
@@ -85,7 +89,9 @@ _CLOUDS: dict[str, Cloud] = {
         r"|(?:^| )auth (?:token|login|logout|refresh|setup-git)|(?:^| )api\b.*(?:(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|mutation\b)|(?:^| )(?:repo|codespace) (?:create|fork|sync --force|ssh|cp)\b|(?:^| )alias (?:set|import)|(?:^| )pr merge\b.*--admin|(?:^| )ssh-key add|(?:^| )config set|--visibility[ =]public|(?:^| )workflow run|(?:^| )release (?:create|upload)",
         deny=r"auth token|auth status .*(?:-t\b|--show-token)",
     ),
-    "glab": Cloud(ask=r"(?:^| )\w+ (?:delete|remove)\b|auth (?:login|status -t)|(?:^| )api\b.*(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|variable (?:get|set|export)|snippet create|alias set"),
+    "glab": Cloud(
+        ask=r"(?:^| )\w+ (?:delete|remove)\b|auth (?:login|status -t)|(?:^| )api\b.*(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|variable (?:get|set|export)|snippet create|alias set"
+    ),
     "vault": Cloud(
         ask=r"(?:^| )(?:delete|write|login|unwrap|destroy|seal|unseal|operator|secrets (?:disable|enable|move|tune)|auth (?:disable|enable)|policy (?:write|delete)|lease revoke|token (?:create|revoke)|kv (?:delete|destroy|put|patch|metadata delete|undelete|rollback)|ssh|audit disable)(?:$| )",
         deny=r"(?:^| )(?:read|kv get|print token|unwrap|token lookup)(?:$| )",
@@ -114,7 +120,14 @@ _CLOUDS: dict[str, Cloud] = {
     "snyk": Cloud(ask=r"(?:^| )(?:auth|config set)\b"),
     "sentry-cli": Cloud(ask=_DESTROY),
 }
-_ALIASES = {"serverless": "sls", "fly": "flyctl", "tofu": "terraform", "now": "vercel", "ntl": "netlify", "salt-call": "salt"}
+_ALIASES = {
+    "serverless": "sls",
+    "fly": "flyctl",
+    "tofu": "terraform",
+    "now": "vercel",
+    "ntl": "netlify",
+    "salt-call": "salt",
+}
 
 
 def _judge(cloud: Cloud) -> Callable[[Invocation], Out | None]:
@@ -146,7 +159,12 @@ def _common(inv: Invocation, words: str) -> None:
                 inv.engine.read_argument(value, inv.state)
                 if any(place.startswith(("~/.", "/etc")) for place in inv.places(value)):
                     inv.ask("publishes a settings file: " + value.text)
-        if any(text in ("-F", "--field", "-f", "--raw-field", "--input") for text in inv.texts) and inv.texts[:1] == ["api"] and "graphql" not in inv.texts and not any(text in ("GET", "-XGET", "--method=GET") for text in inv.texts):
+        if (
+            any(text in ("-F", "--field", "-f", "--raw-field", "--input") for text in inv.texts)
+            and inv.texts[:1] == ["api"]
+            and "graphql" not in inv.texts
+            and not any(text in ("GET", "-XGET", "--method=GET") for text in inv.texts)
+        ):
             inv.ask("changes something through the API")
         if inv.texts[:2] == ["gist", "create"]:
             inv.read_all(inv.args[2:])

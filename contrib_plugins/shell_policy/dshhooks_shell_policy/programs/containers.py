@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
-from ..paths import is_broad, normalize, read_kind, write_kind
+from ..paths import Kind, is_broad, normalize, read_kind, write_kind
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 
@@ -17,14 +17,38 @@ _RUN_LONG = (
 _RUN_PREFIXES = ("--volume", "--mount", "--device")
 
 
-@program("docker", "docker-compose", "buildah", "ctr", "crictl", "lxc", "lxd", "incus", "runc", "crun", "singularity", "apptainer", reads=False)
+@program(
+    "docker docker-compose buildah ctr crictl lxc lxd incus runc crun singularity apptainer",
+    reads=False,
+)
 def docker(inv: Invocation) -> Out | None:
     """Builds, runs and reads pass; what removes data or opens the host does not."""
     args = list(inv.args)
     compose = inv.name == "docker-compose"
     while args and args[0].text.startswith("-"):
         option = args.pop(0).text
-        if option in ("-H", "--host", "--context", "-c", "--config", "-l", "--log-level", "-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "-n", "--namespace") and args:
+        if (
+            option
+            in (
+                "-H",
+                "--host",
+                "--context",
+                "-c",
+                "--config",
+                "-l",
+                "--log-level",
+                "-f",
+                "--file",
+                "-p",
+                "--project-name",
+                "--profile",
+                "--env-file",
+                "--project-directory",
+                "-n",
+                "--namespace",
+            )
+            and args
+        ):
             value = args.pop(0)
             if option in ("-H", "--host", "--context", "-c"):
                 inv.ask("works on another docker host: " + value.text)
@@ -43,17 +67,40 @@ def docker(inv: Invocation) -> Out | None:
 
 def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out | None:
     texts = [a.text for a in rest]
-    if verb in ("container", "image") and words[:1] and words[0] in ("run", "exec", "create", "rm", "cp", "build", "push", "ls", "inspect"):
+    if (
+        verb in ("container", "image")
+        and words[:1]
+        and words[0] in ("run", "exec", "create", "rm", "cp", "build", "push", "ls", "inspect")
+    ):
         index = texts.index(words[0])
         verb, rest, texts, words = words[0], rest[index + 1 :], texts[index + 1 :], words[1:]
     if verb in ("run", "create"):
         return _run(inv, rest)
     if verb == "exec":
         return _exec(inv, rest)
-    if verb in ("system", "volume", "image", "container", "builder", "network", "buildx", "stack", "swarm", "node", "service", "context", "plugin", "secret", "config", "machine"):
+    if verb in (
+        "system",
+        "volume",
+        "image",
+        "container",
+        "builder",
+        "network",
+        "buildx",
+        "stack",
+        "swarm",
+        "node",
+        "service",
+        "context",
+        "plugin",
+        "secret",
+        "config",
+        "machine",
+    ):
         _managed(inv, verb, words, texts)
     elif verb in ("rm", "rmi"):
-        if re.search(r"(?:^|\s)-\w*[fv]|--force|--volumes|--all", " ".join(texts)) or any(a.tags & {"sub", "stdin"} for a in rest):
+        if re.search(r"(?:^|\s)-\w*[fv]|--force|--volumes|--all", " ".join(texts)) or any(
+            a.tags & {"sub", "stdin"} for a in rest
+        ):
             inv.ask("removes containers or images by force")
     elif verb in ("push", "login", "commit", "export", "save", "import", "load", "plugin"):
         if verb in ("push", "login"):
@@ -76,17 +123,55 @@ def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out 
 
 def _managed(inv: Invocation, verb: str, words: list[str], texts: list[str]) -> None:
     action = words[0] if words else ""
-    if action in ("prune", "rm", "remove", "reset", "leave", "demote", "update", "scale", "init", "join", "deploy") and not (verb == "buildx" and action == "rm"):
-        if not (verb == "network" and action == "rm") and not (verb == "image" and action == "rm" and not {"-f", "--force"} & set(texts)):
+    if action in (
+        "prune",
+        "rm",
+        "remove",
+        "reset",
+        "leave",
+        "demote",
+        "update",
+        "scale",
+        "init",
+        "join",
+        "deploy",
+    ) and not (verb == "buildx" and action == "rm"):
+        if not (verb == "network" and action == "rm") and not (
+            verb == "image" and action == "rm" and not {"-f", "--force"} & set(texts)
+        ):
             inv.ask(f"{action} of {verb}s removes or changes data")
-    elif (verb, action) in (("context", "use"), ("context", "create"), ("plugin", "install"), ("secret", "inspect"), ("image", "push"), ("volume", "create")) and (verb, action) != ("volume", "create"):
+    elif (verb, action) in (
+        ("context", "use"),
+        ("context", "create"),
+        ("plugin", "install"),
+        ("secret", "inspect"),
+        ("image", "push"),
+        ("volume", "create"),
+    ) and (verb, action) != ("volume", "create"):
         inv.ask(f"{action} of a {verb}")
     elif verb == "buildx" and action == "build":
         pass
 
 
 def _build(inv: Invocation, rest: list[Arg]) -> None:
-    p = inv.with_args(rest).options("ftoc", ("--file", "--tag", "--build-arg", "--secret", "--ssh", "--output", "--target", "--platform", "--cache-from", "--cache-to", "--network", "--build-context", "--iidfile"))
+    p = inv.with_args(rest).options(
+        "ftoc",
+        (
+            "--file",
+            "--tag",
+            "--build-arg",
+            "--secret",
+            "--ssh",
+            "--output",
+            "--target",
+            "--platform",
+            "--cache-from",
+            "--cache-to",
+            "--network",
+            "--build-context",
+            "--iidfile",
+        ),
+    )
     for value in p.values("--secret", "--ssh"):
         inv.engine.read_argument(value, inv.state)
         inv.ask("gives a secret or key to a build")
@@ -102,25 +187,49 @@ def _run(inv: Invocation, rest: list[Arg]) -> Out | None:
         value = option.value
         if option.name in ("-v", "--volume", "--mount", "--volumes-from", "--device") and value is not None:
             _mount(inv, option.name, value)
-        elif option.name == "--env-file" and value is not None:
-            pass
+        elif (
+            option.name == "--env-file"
+            and value is not None
+            and any(read_kind(place) is Kind.SECRET for place in inv.places(value))
+        ):
+            inv.read(value)
         elif option.name in ("--privileged", "--cap-add", "--security-opt", "--device-cgroup-rule"):
             inv.ask("gives a container more rights: " + option.name)
-        elif option.name in ("--pid", "--ipc", "--uts", "--userns", "--cgroupns", "--network", "--net") and value is not None and value.text.startswith("host") and option.name not in ("--network", "--net"):
+        elif (
+            option.name in ("--pid", "--ipc", "--uts", "--userns", "--cgroupns", "--network", "--net")
+            and value is not None
+            and value.text.startswith("host")
+            and option.name not in ("--network", "--net")
+        ):
             inv.ask("shares namespaces of the machine with a container")
     return _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
 
 
 def _mount(inv: Invocation, name: str, value: Arg) -> None:
     text = value.text
-    source = re.search(r"(?:source|src)=([^,]*)", text).group(1) if "source=" in text or "src=" in text else text.split(":")[0]  # type: ignore[union-attr]
+    source = (
+        re.search(r"(?:source|src)=([^,]*)", text).group(1)
+        if "source=" in text or "src=" in text
+        else text.split(":")[0]
+    )  # type: ignore[union-attr]
     if name == "--device" and not re.match(r"/dev/(?:dri|kvm|video|snd|ttyUSB|ttyACM|fuse|net/tun)", source):
         inv.ask("gives a device to a container: " + source)
         return
     for cwd in inv.state.cwds:
         place = normalize(source, cwd)
-        kind = read_kind(place) or (write_kind(place) if place.startswith(("/", "~")) and not re.match(r"/(?:data|app|src|workspace|work|repo|code|mnt|srv)\b", place) else None)
-        if place in ("/", "~") or "docker.sock" in place or "containerd.sock" in place or (kind is not None and source.startswith(("/", "~", "."))) or (is_broad(place) and place != "."):
+        kind = read_kind(place) or (
+            write_kind(place)
+            if place.startswith(("/", "~"))
+            and not re.match(r"/(?:data|app|src|workspace|work|repo|code|mnt|srv)\b", place)
+            else None
+        )
+        if (
+            place in ("/", "~")
+            or "docker.sock" in place
+            or "containerd.sock" in place
+            or (kind is not None and source.startswith(("/", "~", ".")))
+            or (is_broad(place) and place != ".")
+        ):
             inv.deny(f"opens {place} of this machine to a container")
 
 
@@ -131,14 +240,22 @@ def _environment(inv: Invocation, command: list[Arg]) -> None:
 
 
 #: What makes a manifest more than a workload.
-_MANIFEST = re.compile(r"privileged[\"']?:\s*true|hostPID|hostNetwork|hostIPC|hostPath|cluster-admin|allowPrivilegeEscalation[\"']?:\s*true|SYS_ADMIN|docker\.sock")
+_MANIFEST = re.compile(
+    r"privileged[\"']?:\s*true|hostPID|hostNetwork|hostIPC|hostPath|cluster-admin|allowPrivilegeEscalation[\"']?:\s*true|SYS_ADMIN|docker\.sock"
+)
 
 
 def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
     """The command of a container: judged like any other, but for paths that are the container's own."""
     if entrypoints:
         command = [*entrypoints, *command]
-    if len([a for a in command if not a.text.startswith("-")]) == 1 and command[0].text.rsplit("/", 1)[-1] in ("sh", "bash", "ash", "zsh") and inv.stdin.text is None and not inv.stdin.tags and not any("c" in a.text for a in command[1:]):
+    if (
+        len([a for a in command if not a.text.startswith("-")]) == 1
+        and command[0].text.rsplit("/", 1)[-1] in ("sh", "bash", "ash", "zsh")
+        and inv.stdin.text is None
+        and not inv.stdin.tags
+        and not any("c" in a.text for a in command[1:])
+    ):
         return Out(None, frozenset({"net"}))  # an interactive shell inside
     if command:
         inner = inv.with_args([])
@@ -148,7 +265,9 @@ def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
 
 
 def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
-    p = inv.with_args(rest).options("euw", ("--env", "--user", "--workdir", "--detach-keys", "--env-file", "--index"), stop=True)
+    p = inv.with_args(rest).options(
+        "euw", ("--env", "--user", "--workdir", "--detach-keys", "--env-file", "--index"), stop=True
+    )
     if p.has("--privileged"):
         inv.ask("gives a container more rights")
     _environment(inv, list(p.rest[1:]))
@@ -158,7 +277,11 @@ def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
 def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
     while args and args[0].text.startswith("-"):
         option = args.pop(0).text
-        if option in ("-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--parallel") and args:
+        if (
+            option
+            in ("-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--parallel")
+            and args
+        ):
             args.pop(0)
     verb = args[0].text if args else ""
     rest = args[1:]
@@ -168,7 +291,11 @@ def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
     elif verb == "rm" and any(re.match(r"-\w*[fsv]|--force|--stop|--volumes", text) for text in texts):
         inv.ask("removes containers by force")
     elif verb in ("exec", "run"):
-        p = inv.with_args(rest).options("euwvpTl"[:5], ("--env", "--user", "--workdir", "--volume", "--publish", "--entrypoint", "--name", "--index", "--label"), stop=True)
+        p = inv.with_args(rest).options(
+            "euwvpTl"[:5],
+            ("--env", "--user", "--workdir", "--volume", "--publish", "--entrypoint", "--name", "--index", "--label"),
+            stop=True,
+        )
         for value in p.values("-v", "--volume"):
             _mount(inv, "-v", value)
         return _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
@@ -178,27 +305,80 @@ def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
 
 
 def _other_runtime(inv: Invocation, verb: str, rest: list[Arg]) -> Out | None:
-    if verb not in ("ps", "images", "ls", "list", "info", "version", "logs", "inspect", "stats", "inspecti", "pods", "build", "bud", "pull", "from", "config") or {"rm", "delete", "prune", "remove", "import", "export"} & {a.text for a in rest}:
+    if verb not in (
+        "ps",
+        "images",
+        "ls",
+        "list",
+        "info",
+        "version",
+        "logs",
+        "inspect",
+        "stats",
+        "inspecti",
+        "pods",
+        "build",
+        "bud",
+        "pull",
+        "from",
+        "config",
+    ) or {"rm", "delete", "prune", "remove", "import", "export"} & {a.text for a in rest}:
         inv.ask(f"{verb} of a container runtime")
         inv.run(rest[1:]) if len(rest) > 1 and verb in ("exec", "run") else None
     return ANYTHING
 
 
-_KUBECTL_READS = frozenset("get describe logs log top explain version api-resources api-versions cluster-info diff config auth wait kustomize options completion events rollout plugin ctx ns stern tree neat".split())
+_KUBECTL_READS = frozenset(
+    "get describe logs log top explain version api-resources api-versions cluster-info diff config auth wait kustomize options completion events rollout plugin ctx ns stern tree neat".split()
+)
 
 
 @program("kubectl", "kubecolor", "oc-adm", reads=False)
 def kubectl(inv: Invocation) -> Out | None:
     """Reads pass, except secrets; changes of a cluster that remove, expose or run ask."""
-    p = inv.options("nofcl", ("--namespace", "--output", "--context", "--cluster", "--kubeconfig", "--selector", "--filename", "--container", "--since", "--tail", "--user", "--server", "--token", "--as", "--field-selector", "--sort-by", "--kustomize", "-k"), stop=False)
+    p = inv.options(
+        "nofcl",
+        (
+            "--namespace",
+            "--output",
+            "--context",
+            "--cluster",
+            "--kubeconfig",
+            "--selector",
+            "--filename",
+            "--container",
+            "--since",
+            "--tail",
+            "--user",
+            "--server",
+            "--token",
+            "--as",
+            "--field-selector",
+            "--sort-by",
+            "--kustomize",
+            "-k",
+        ),
+        stop=False,
+    )
     words = [arg.text for arg in p.operands]
     verb = words[0] if words else ""
     noun = words[1] if len(words) > 1 else ""
-    if verb in ("get", "describe", "edit", "view-secret") and re.search(r"(?:^|,|/)secrets?(?:$|[,/.])", noun) and p.has("-o", "--output", "--template"):
+    if (
+        verb in ("get", "describe", "edit", "view-secret")
+        and re.search(r"(?:^|,|/)secrets?(?:$|[,/.])", noun)
+        and p.has("-o", "--output", "--template")
+    ):
         inv.deny("prints the secrets of a cluster")
     elif verb in ("config",) and (noun in ("view",) and p.has("--raw")):
         inv.deny("prints the credentials of a cluster")
-    elif verb == "config" and noun in ("delete-context", "delete-cluster", "unset", "set-credentials", "set-cluster", "delete-user"):
+    elif verb == "config" and noun in (
+        "delete-context",
+        "delete-cluster",
+        "unset",
+        "set-credentials",
+        "set-cluster",
+        "delete-user",
+    ):
         inv.ask("changes the configuration of kubectl")
     elif verb == "rollout" and noun not in ("status", "history", "restart"):
         inv.ask("changes a rollout")
@@ -234,17 +414,64 @@ def _apply(inv: Invocation, p, verb: str, words: list[str]) -> None:  # type: ig
             inv.ask("applies a manifest from the network")
         elif content is not None and content.text is not None and _MANIFEST.search(content.text):
             inv.ask("applies a manifest with rights over the machine")
-    if verb == "replace" or (verb == "create" and words[1:2] and re.match(r"(?:cluster)?role|token|serviceaccount", words[1])) or (verb == "create" and len(words) > 1 and not any(t.startswith("--dry-run") for t in inv.texts)):
+    if (
+        verb == "replace"
+        or (verb == "create" and words[1:2] and re.match(r"(?:cluster)?role|token|serviceaccount", words[1]))
+        or (verb == "create" and len(words) > 1 and not any(t.startswith("--dry-run") for t in inv.texts))
+    ):
         inv.ask("changes a cluster")
 
 
-@program("helm", "helmfile", "kustomize", "argocd", "flux", "istioctl", "linkerd", "skaffold", "tilt", reads=False)
+@program(
+    "helm helmfile kustomize argocd flux istioctl linkerd skaffold tilt",
+    reads=False,
+)
 def helm(inv: Invocation) -> None:
     """Reads and templates pass."""
     words = [text for text in inv.texts if not text.startswith("-")]
     verb = " ".join(words[:2])
-    reads = ("list", "ls", "template", "lint", "get", "history", "status", "show", "search", "version", "dependency", "dep", "env", "repo list", "repo update", "test", "pull", "package", "create", "build", "diff", "verify", "plugin list", "analyze", "check", "render", "completion", "inspect", "app list", "app get", "dev", "up", "proxy-status", "version")
-    if inv.name == "helm" and re.search(r"get (?:values|manifest|all)", verb) and "--all" in inv.texts or re.search(r"get secrets?", verb):
+    reads = (
+        "list",
+        "ls",
+        "template",
+        "lint",
+        "get",
+        "history",
+        "status",
+        "show",
+        "search",
+        "version",
+        "dependency",
+        "dep",
+        "env",
+        "repo list",
+        "repo update",
+        "test",
+        "pull",
+        "package",
+        "create",
+        "build",
+        "diff",
+        "verify",
+        "plugin list",
+        "analyze",
+        "check",
+        "render",
+        "completion",
+        "inspect",
+        "app list",
+        "app get",
+        "dev",
+        "up",
+        "proxy-status",
+        "version",
+    )
+    if (
+        (inv.name == "helm"
+        and re.search(r"get (?:values|manifest|all)", verb)
+        and "--all" in inv.texts)
+        or re.search(r"get secrets?", verb)
+    ):
         inv.ask("prints values that may be secrets")
     if "--help" in inv.texts or "-h" in inv.texts:
         return
@@ -254,8 +481,35 @@ def helm(inv: Invocation) -> None:
         inv.ask("runs a program on the manifests")
 
 
-@program("kind", "minikube", "k3d", "k3s", "microk8s", "colima", "multipass", "vagrant", "limactl", "virsh", "VBoxManage", "qemu-img", "vboxmanage", "orb", "machinectl", "proot", "distrobox", "toolbox", reads=False)
+@program(
+    "kind minikube k3d k3s microk8s colima multipass vagrant limactl virsh VBoxManage qemu-img vboxmanage orb "
+    "machinectl proot distrobox toolbox",
+    reads=False,
+)
 def machines(inv: Invocation) -> None:
     """Local clusters and virtual machines: deleting asks."""
-    if any(text in ("delete", "destroy", "remove", "rm", "reset", "purge", "undefine", "unregistervm", "prune", "poweroff", "--purge", "wipe", "ssh", "shell", "exec", "run", "enter", "login") for text in inv.texts):
+    if any(
+        text
+        in (
+            "delete",
+            "destroy",
+            "remove",
+            "rm",
+            "reset",
+            "purge",
+            "undefine",
+            "unregistervm",
+            "prune",
+            "poweroff",
+            "--purge",
+            "wipe",
+            "ssh",
+            "shell",
+            "exec",
+            "run",
+            "enter",
+            "login",
+        )
+        for text in inv.texts
+    ):
         inv.ask("removes or enters a machine or cluster")

@@ -11,11 +11,34 @@ from ..values import Arg, Out
 
 #: Options of each client that carry SQL or commands, and those that only take a value.
 _QUERY = {
-    "psql": (("-c", "--command"), "cdfhpUvFRTPoLW", ("--command", "--dbname", "--file", "--host", "--port", "--username", "--set", "--output", "--variable", "--log-file")),
-    "mysql": (("-e", "--execute"), "ehPuDS", ("--execute", "--host", "--port", "--user", "--database", "--socket", "--init-command")),
+    "psql": (
+        ("-c", "--command"),
+        "cdfhpUvFRTPoLW",
+        (
+            "--command",
+            "--dbname",
+            "--file",
+            "--host",
+            "--port",
+            "--username",
+            "--set",
+            "--output",
+            "--variable",
+            "--log-file",
+        ),
+    ),
+    "mysql": (
+        ("-e", "--execute"),
+        "ehPuDS",
+        ("--execute", "--host", "--port", "--user", "--database", "--socket", "--init-command"),
+    ),
     "sqlite3": (("-cmd", "--cmd"), "", ("-cmd", "--cmd", "-separator", "-nullvalue", "-newline", "-init", "--init")),
     "duckdb": (("-c", "-s", "-cmd"), "cs", ("-cmd", "-init")),
-    "clickhouse-client": (("-q", "--query"), "qhud", ("--query", "--host", "--user", "--database", "--password", "--port", "--format", "--multiquery")),
+    "clickhouse-client": (
+        ("-q", "--query"),
+        "qhud",
+        ("--query", "--host", "--user", "--database", "--password", "--port", "--format", "--multiquery"),
+    ),
     "cqlsh": (("-e", "--execute"), "eufkp", ("--execute", "--file", "--username", "--keyspace")),
     "sqlcmd": (("-Q", "-q"), "QqSUPdio", ()),
     "snowsql": (("-q", "--query"), "qfcaud", ("--query", "--filename", "--connection")),
@@ -31,7 +54,7 @@ _QUERY = {
     "spark-sql": (("-e",), "ef", ()),
     "isql": ((), "", ()),
     "cockroach": (("-e", "--execute"), "e", ("--execute", "--url", "--host")),
-    "influx": ((), "", ()),
+    "influx": (("-execute", "--execute"), "", ("-execute", "--execute", "-host", "-database")),
 }
 
 
@@ -39,7 +62,7 @@ _QUERY = {
 def client(inv: Invocation) -> Out | None:
     """Judges the SQL given as option, operand or standard input."""
     queries, values, long_values = _QUERY.get(inv.name, ((), "", ()))
-    p = inv.options(values, long_values, single_dash=inv.name in ("sqlite3",))
+    p = inv.options(values, long_values, single_dash=inv.name in ("sqlite3", "influx"))
     found = p.values(*queries)
     if inv.name in ("sqlite3", "duckdb", "isql", "litecli"):
         found += list(p.operands[1:])
@@ -60,7 +83,9 @@ def client(inv: Invocation) -> Out | None:
         judge_sql(inv, value)
     if not found:
         _from_stdin(inv)
-    if inv.name in ("influx", "cockroach") and re.search(r"\b(?:delete|drop|decommission|remove)\b", " ".join(inv.texts)):
+    if inv.name in ("influx", "cockroach") and re.search(
+        r"(?i)\b(?:delete|drop|decommission|remove)\b", " ".join(inv.texts)
+    ):
         inv.ask("removes data")
     return Out(None, frozenset({"database"}))
 
@@ -73,7 +98,12 @@ def _from_stdin(inv: Invocation) -> None:
         inv.ask("runs statements that are not known")
 
 
-@program("dropdb", "dropuser", "mysqladmin", "pg_restore", "mongorestore", "mysqlimport", "pg_resetwal", "initdb", "pg_ctl", "pg_dropcluster", "createuser", "redis-server", "mongoimport", "clickhouse", "rabbitmqctl", "kafka-topics", "kafka-topics.sh", "kafka-delete-records.sh", "nodetool", "pgbench", "pg_dropuser", reads=True)
+@program(
+    "dropdb dropuser mysqladmin pg_restore mongorestore mysqlimport pg_resetwal initdb pg_ctl pg_dropcluster "
+    "createuser redis-server mongoimport clickhouse rabbitmqctl kafka-topics kafka-topics.sh "
+    "kafka-delete-records.sh nodetool pgbench pg_dropuser",
+    reads=True,
+)
 def admin(inv: Invocation) -> None:
     """Administration commands."""
     words = " ".join(inv.texts)
@@ -107,14 +137,18 @@ def redis(inv: Invocation) -> Out | None:
     """Reads and plain writes pass."""
     p = inv.options("hpnausi", ("--user", "--pass", "--rdb", "--pipe-timeout", "--eval", "--scan-pattern", "--pattern"))
     words = [arg.text for arg in p.operands]
-    safe_client = len(words) > 1 and words[0].lower() in ("config", "client", "cluster", "acl", "script", "function") and words[1].lower() in ("get", "list", "info", "nodes", "whoami", "exists", "slots", "id", "getname")
+    safe_client = (
+        len(words) > 1
+        and words[0].lower() in ("config", "client", "cluster", "acl", "script", "function")
+        and words[1].lower() in ("get", "list", "info", "nodes", "whoami", "exists", "slots", "id", "getname")
+    )
     if words and _REDIS_WRITES.match(words[0]) and not safe_client:
         inv.ask(f"{words[0]} removes data or configures the server")
     if p.has("--eval", "--pipe", "--rdb", "--cluster"):
         inv.ask("runs scripts or bulk commands")
     for value in p.values("--rdb"):
         inv.write(value)
-    if not words and inv.stdin.tags or (not words and inv.stdin.text):
+    if (not words and inv.stdin.tags) or (not words and inv.stdin.text):
         lines = (inv.stdin.text or "flushall").splitlines()
         if any(_REDIS_WRITES.match((line.split() or [""])[0]) for line in lines):
             inv.ask("runs commands that remove data or are not known")
@@ -154,12 +188,19 @@ def judge_task(inv: Invocation, words: str) -> None:
         inv.ask("drops or resets a database")
 
 
-@program("rails", "rake", "prisma", "sequelize", "knex", "typeorm", "drizzle-kit", "artisan", "alembic", "flask", "django-admin", "mix", "ecto", "sequelize-cli", "goose", "dbmate", "migrate", "flyway", "liquibase", "sqlx", "diesel", "atlas", "hasura", "dbt", "aerich", "phinx", "doctrine", "mikro-orm", "wp", "drush", "thor", "invoke", "inv", reads=False)
+@program(
+    "rails rake prisma sequelize knex typeorm drizzle-kit artisan alembic flask django-admin mix ecto sequelize-cli "
+    "goose dbmate migrate flyway liquibase sqlx diesel atlas hasura dbt aerich phinx doctrine mikro-orm wp drush "
+    "thor invoke inv",
+    reads=False,
+)
 def task_runner(inv: Invocation) -> Out | None:
     """Framework task runners."""
     words = " ".join(inv.texts)
     judge_task(inv, words)
-    if re.search(r"(?:^|\s)(?:runner|eval|r|console -c|-e|run -e|shell -c|php-eval|php:eval|ev)\s", words + " ") and inv.name in ("rails", "mix", "rake", "drush", "wp"):
+    if re.search(
+        r"(?:^|\s)(?:runner|eval|r|console -c|-e|run -e|shell -c|php-eval|php:eval|ev)\s", words + " "
+    ) and inv.name in ("rails", "mix", "rake", "drush", "wp"):
         language = {"rails": "ruby", "rake": "ruby", "drush": "php", "wp": "php"}.get(inv.name, "ruby")
         inv.code(language, inv.args[-1])
     if inv.stdin.text is not None:
@@ -169,6 +210,8 @@ def task_runner(inv: Invocation) -> Out | None:
             inv.code("python" if inv.name == "flask" else "ruby", Arg(inv.stdin.text, inv.stdin.tags))
         elif {"dbshell", "dbconsole", "db"} & set(inv.texts):
             inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))
-    if inv.name in ("dbmate", "goose", "migrate", "diesel", "sqlx", "flyway", "liquibase", "atlas") and re.search(r"(?:^|\s)(?:drop\w*|down|reset|redo|clean|database\s+(?:drop|reset)|rollback\w*|force)(?:\s|$)", words):
+    if inv.name in ("dbmate", "goose", "migrate", "diesel", "sqlx", "flyway", "liquibase", "atlas") and re.search(
+        r"(?:^|\s)(?:drop\w*|down|reset|redo|clean|database\s+(?:drop|reset)|rollback\w*|force)(?:\s|$)", words
+    ):
         inv.ask("drops or resets a database")
     return None

@@ -10,9 +10,10 @@ from ..paths import is_broad, is_outside, is_temporary, read_kind, write_kind
 from ..registry import handler_for, program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
 
-
 #: Patterns nobody misses the files of: leftovers by suffix, anything in directories that are built anew.
-_JUNK_FILES = re.compile(r"\.(?:log|tmp|temp|pyc|pyo|bak|orig|rej|swp|o|obj|out|class|cache|pid|lock\.tmp|tgz|tar\.gz|whl)$|~$|(?:^|/)(?:dist|build|out|target|coverage|tmp|temp|\.cache|logs?)/|\.log\.\S+$")
+_JUNK_FILES = re.compile(
+    r"\.(?:log|tmp|temp|pyc|pyo|bak|orig|rej|swp|o|obj|out|class|cache|pid|lock\.tmp|tgz|tar\.gz|whl)$|~$|(?:^|/)(?:dist|build|out|target|coverage|tmp|temp|\.cache|logs?)/|\.log\.\S+$"
+)
 
 
 def judge_removal(inv: Invocation, targets: tuple[Arg, ...], *, recursive: bool = False) -> None:
@@ -24,19 +25,32 @@ def judge_removal(inv: Invocation, targets: tuple[Arg, ...], *, recursive: bool 
             inv.ask("removes everything in " + places[0])
         elif any(read_kind(place) for place in places):
             inv.ask("removes a secret: " + places[0])
-        elif (target.glob or "glob" in target.tags) and not all(_JUNK_FILES.search(place) or is_temporary(place) for place in places):
+        elif (target.glob or "glob" in target.tags) and not all(
+            _JUNK_FILES.search(place) or is_temporary(place) for place in places
+        ):
             inv.ask("removes whatever matches " + target.text.replace(UNKNOWN, "…"))
         elif any(re.search(r"(?:^|/)\.git(?:/|$)", place) for place in places):
             inv.ask("removes part of a repository")
-        elif not target.known and not target.tags & {"mktemp", "num"} and (target.split or target.tags & {"stdin", "sub"}):
+        elif (
+            not target.known
+            and not target.tags & {"mktemp", "num"}
+            and (target.split or target.tags & {"stdin", "sub"})
+        ):
             inv.dynamic("removes files whose names are not known")
-        elif any(is_outside(place) for place in places) and target.known and not (places[0].startswith("~/") and places[0].count("/") > 1):
+        elif (
+            any(is_outside(place) for place in places)
+            and target.known
+            and not (places[0].startswith("~/") and places[0].count("/") > 1)
+        ):
             inv.ask("removes a file outside the workspace: " + places[0])
     if recursive and targets:
         inv.ask("removes whole directories")
 
 
-@program("rm", "unlink", "shred", "srm", "grm", "wipe", "safe-rm", reads=False)
+@program(
+    "rm unlink shred srm grm wipe safe-rm",
+    reads=False,
+)
 def rm(inv: Invocation) -> Out | None:
     """Removes files. Recursive *and* forced is denied, but for directories this script made with ``mktemp``."""
     parsed = inv.options("ns" if inv.name in ("shred", "wipe") else "", ("--iterations", "--size"))
@@ -47,7 +61,10 @@ def rm(inv: Invocation) -> Out | None:
     if parsed.has("--no-preserve-root"):
         inv.deny("may remove the whole machine")
     targets = parsed.operands
-    if targets and all("mktemp" in target.tags and all(place.startswith("/tmp/tmp.") for place in inv.places(target)) for target in targets):
+    if targets and all(
+        "mktemp" in target.tags and all(place.startswith("/tmp/tmp.") for place in inv.places(target))
+        for target in targets
+    ):
         return NOTHING
     if recursive and forced and parsed.has("-r", "-R", "--recursive"):
         inv.deny("recursive forced removal of " + (targets[0].text.replace(UNKNOWN, "…") if targets else "something"))
@@ -55,7 +72,10 @@ def rm(inv: Invocation) -> Out | None:
     return NOTHING
 
 
-@program("rimraf", "del", "trash", "trash-put", "rmtrash", "erase", "del-cli", "premove", "trash-empty", reads=False)
+@program(
+    "rimraf del trash trash-put rmtrash erase del-cli premove trash-empty",
+    reads=False,
+)
 def rimraf(inv: Invocation) -> None:
     """Remove trees by another name."""
     inv.ask("removes files and directories")
@@ -86,18 +106,33 @@ def _targets(inv: Invocation, parsed_operands: tuple[Arg, ...], directory: Arg |
     else:
         *rest, destination = parsed_operands
         sources = tuple(rest)
-    inside = [destination.with_text(destination.text.rstrip("/") + "/" + posixpath.basename(s.text.rstrip("/"))) for s in sources]
-    if destination.text.rstrip("/") in ("~", ".", "", "..") or destination.text.endswith("/") and len(destination.text) > 1:
+    inside = [
+        destination.with_text(destination.text.rstrip("/") + "/" + posixpath.basename(s.text.rstrip("/")))
+        for s in sources
+    ]
+    if (
+        destination.text.rstrip("/") in ("~", ".", "", "..")
+        or (destination.text.endswith("/")
+        and len(destination.text) > 1)
+    ):
         return inside
     return [destination, *inside]
 
 
-@program("cp", "mv", "ln", "install", "ditto", "gcp", "gmv", "rename", "scp-local", reads=False)
+@program(
+    "cp mv ln install ditto gcp gmv rename scp-local",
+    reads=False,
+)
 def copy(inv: Invocation) -> Out | None:
     """Copies, moves and links; reading a secret and writing a protected file are both judged."""
-    parsed = inv.options("tSgomZ" if inv.name == "install" else "tS", ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--context"))
+    parsed = inv.options(
+        "tSgomZ" if inv.name == "install" else "tS",
+        ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--context"),
+    )
     if inv.name == "rename":
-        inv.code("perl", parsed.operands[0]) if parsed.operands and re.match(r"[sy]/|tr/", parsed.operands[0].text) else None
+        inv.code("perl", parsed.operands[0]) if parsed.operands and re.match(
+            r"[sy]/|tr/", parsed.operands[0].text
+        ) else None
         return NOTHING
     directory = next(iter(parsed.values("-t", "--target-directory")), None)
     sources = parsed.operands if directory is not None else parsed.operands[:-1]
@@ -149,7 +184,12 @@ def _remember(inv: Invocation, sources: tuple[Arg, ...], target: Arg) -> None:
         inv.engine.remember(target, inv.state, content)
     elif posixpath.splitext(sources[0].text)[1] != posixpath.splitext(target.text)[1] and inv.name == "mv":
         inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
-    elif inv.name == "ln" and "/" not in sources[0].text and handler_for(sources[0].text) is not None or sources[0].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
+    elif (
+        (inv.name == "ln"
+        and "/" not in sources[0].text
+        and handler_for(sources[0].text) is not None)
+        or sources[0].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"))
+    ):
         for place in inv.places(target):
             inv.state.files[place] = (Out(sources[0].text, frozenset({"copy"})),)
 
@@ -157,18 +197,45 @@ def _remember(inv: Invocation, sources: tuple[Arg, ...], target: Arg) -> None:
 @program("rsync", reads=False)
 def rsync(inv: Invocation) -> None:
     """Copies trees; ``-e`` runs a program, ``--delete`` removes, another host receives."""
-    parsed = inv.options("eefTBM", ("--rsh", "--rsync-path", "--exclude", "--include", "--files-from", "--filter", "--log-file", "--temp-dir", "--password-file", "--backup-dir", "--chmod", "--chown", "--out-format"))
+    parsed = inv.options(
+        "eefTBM",
+        (
+            "--rsh",
+            "--rsync-path",
+            "--exclude",
+            "--include",
+            "--files-from",
+            "--filter",
+            "--log-file",
+            "--temp-dir",
+            "--password-file",
+            "--backup-dir",
+            "--chmod",
+            "--chown",
+            "--out-format",
+        ),
+    )
     for value in parsed.values("-e", "--rsh", "--rsync-path"):
         if re.fullmatch(r"ssh(?: -[pi] ?[\w./~-]+| -o ?StrictHostKeyChecking=\w+)*", value.text):
             continue
         inv.ask("runs " + value.text.replace(UNKNOWN, "…"))
         inv.script(value)
-    if parsed.has("--delete", "--delete-before", "--delete-after", "--delete-during", "--delete-excluded", "--remove-source-files", "--del"):
+    if parsed.has(
+        "--delete",
+        "--delete-before",
+        "--delete-after",
+        "--delete-during",
+        "--delete-excluded",
+        "--remove-source-files",
+        "--del",
+    ):
         inv.ask("deletes files at the destination or source")
     for source in parsed.operands[:-1]:
         inv.read(source)
     for target in parsed.operands[-1:]:
-        if re.match(r"[^/]+:|rsync://", target.text) or any(re.match(r"[^/~.]+:", s.text) for s in parsed.operands[:-1]):
+        if re.match(r"[^/]+:|rsync://", target.text) or any(
+            re.match(r"[^/~.]+:", s.text) for s in parsed.operands[:-1]
+        ):
             inv.ask("copies to or from another machine")
         else:
             inv.write(target, None)
@@ -191,7 +258,11 @@ def dd(inv: Invocation) -> Out | None:
             if any(text == "if=/dev/null" for text in inv.texts):
                 inv.ask("empties a file")
             inv.write(arg.with_text(value))
-    if not any(text.startswith(("count=", "of=/dev/null")) for text in inv.texts) and written and any(re.match(r"if=/dev/(?:zero|u?random)", t) for t in inv.texts):
+    if (
+        not any(text.startswith(("count=", "of=/dev/null")) for text in inv.texts)
+        and written
+        and any(re.match(r"if=/dev/(?:zero|u?random)", t) for t in inv.texts)
+    ):
         inv.ask("writes without an end")
     return NOTHING if written else inv.stdin.derived("file")
 
@@ -200,9 +271,15 @@ def dd(inv: Invocation) -> Out | None:
 def truncate(inv: Invocation) -> None:
     """Cuts files; logs and temporary files may be cut."""
     parsed = inv.options("slro", ("--size", "--length", "--reference", "--offset"))
+    if inv.name == "fallocate" and any(
+        re.search(r"\d+(?:[TP]|\d\dG)", value.text) for value in parsed.values("-l", "--length")
+    ):
+        inv.ask("fills the disk")
     for target in parsed.operands:
         inv.write(target, None, "truncates")
-        if inv.name == "truncate" and not all(place.endswith((".log", ".out", ".tmp")) or is_temporary(place) for place in inv.places(target)):
+        if inv.name == "truncate" and not all(
+            place.endswith((".log", ".out", ".tmp")) or is_temporary(place) for place in inv.places(target)
+        ):
             inv.ask("empties " + target.text.replace(UNKNOWN, "…"))
 
 
@@ -229,7 +306,7 @@ def touch(inv: Invocation) -> None:
 
 
 def _mode(inv: Invocation, mode: str, *, recursive: bool) -> None:
-    if re.fullmatch(r"0?[4-7][0-7]{3}", mode) and len(mode.lstrip("0")) == 4 or re.search(r"[+=][rwxXt]*s", mode):
+    if (re.fullmatch(r"0?[4-7][0-7]{3}", mode) and len(mode.lstrip("0")) == 4) or re.search(r"[+=][rwxXt]*s", mode):
         inv.deny("sets the set-user-id bit")
     elif re.fullmatch(r"[0-7]*[0-7]{2}[2367]", mode):
         if recursive:
@@ -260,13 +337,21 @@ def chmod(inv: Invocation) -> None:
 def _owned(inv: Invocation, target: Arg, recursive: bool) -> None:
     for place in inv.places(target):
         kind = write_kind(place)
-        if kind is not None and not place.startswith("~/.ssh/") and not place.startswith("~/.local/bin/") and not re.search(r"\.githooks/|\.husky/", place):
+        if (
+            kind is not None
+            and not place.startswith("~/.ssh/")
+            and not place.startswith("~/.local/bin/")
+            and not re.search(r"\.githooks/|\.husky/", place)
+        ):
             inv.deny(f"changes the permissions of {place}: {kind.value}")
-        elif recursive and (is_broad(place) and place != "." or place.startswith("~") and place.count("/") < 2):
+        elif recursive and ((is_broad(place) and place != ".") or (place.startswith("~") and place.count("/") < 2)):
             inv.ask("changes permissions of a whole tree: " + place)
 
 
-@program("chown", "chgrp", "chattr", "setfacl", "setcap", "chcon", "chflags", "lchown", reads=False)
+@program(
+    "chown chgrp chattr setfacl setcap chcon chflags lchown",
+    reads=False,
+)
 def chown(inv: Invocation) -> None:
     """Changes owners and attributes."""
     parsed = inv.options("mMxXdk", ("--from", "--reference", "--modify"))

@@ -10,7 +10,9 @@ from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
 #: Names nobody misses: a ``-delete`` behind one of these filters inside the workspace is housekeeping.
-_JUNK = re.compile(r"(?:__pycache__|\.DS_Store|Thumbs\.db|\*\.(?:pyc|pyo|log|tmp|temp|bak|orig|rej|swp|swo|o|obj|class|cache)|\*~|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*\.py\[co\]|\*\.egg-info)")
+_JUNK = re.compile(
+    r"(?:__pycache__|\.DS_Store|Thumbs\.db|\*\.(?:pyc|pyo|log|tmp|temp|bak|orig|rej|swp|swo|o|obj|class|cache)|\*~|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*\.py\[co\]|\*\.egg-info)"
+)
 _TESTS_WITH_VALUE = frozenset(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname -type -xtype -size -mtime -atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -perm -user -group"
     " -uid -gid -maxdepth -mindepth -fstype -inum -links -samefile -used -context -printf -regextype -newermt -newerct -newerat".split()
@@ -26,6 +28,7 @@ def find(inv: Invocation) -> Out | None:
         roots.append(args.pop(0))
     roots = roots or [Arg(".")]
     junk = negated = False
+    names = 0
     secret: list[str] = []
     index = 0
     while index < len(args):
@@ -39,13 +42,15 @@ def find(inv: Invocation) -> Out | None:
         elif text in ("-files0-from", "-newer") and index + 1 < len(args):
             inv.read(args[index + 1])
             index += 1
-        elif text in ("!", "-not", "-o", "-or"):
+        elif text in ("!", "-not"):
             negated = True
         elif text in ("-name", "-path", "-iname") and index + 1 < len(args):
             index += 1
             if not negated and (read_kind(args[index].text) or read_kind(args[index].text.strip("*"))):
                 secret.append(args[index].text)
-            junk = junk or (not negated and bool(_JUNK.fullmatch(args[index].text.rsplit("/", 1)[-1])))
+            is_junk = not negated and bool(_JUNK.fullmatch(args[index].text.rsplit("/", 1)[-1]))
+            junk = is_junk if not names else junk and is_junk
+            names += 1
             negated = False
         elif text == "-delete":
             _delete(inv, roots, junk)
@@ -82,8 +87,15 @@ def _exec(inv: Invocation, args: list[Arg], start: int, roots: list[Arg], junk: 
         return end + 1
     for root in roots:
         for place in inv.places(root):
-            concrete = [Arg(a.text.replace("{}", place.rstrip("/") + "/" + UNKNOWN), a.tags | found) if "{}" in a.text else a for a in args[start:end]]
-            if concrete != command and (place == "/" or is_outside(place)) and concrete[0].text in ("chmod", "chown", "cp", "mv"):
+            concrete = [
+                Arg(a.text.replace("{}", place.rstrip("/") + "/" + UNKNOWN), a.tags | found) if "{}" in a.text else a
+                for a in args[start:end]
+            ]
+            if (
+                concrete != command
+                and (place == "/" or is_outside(place))
+                and concrete[0].text in ("chmod", "chown", "cp", "mv")
+            ):
                 inv.ask(f"runs {concrete[0].text} on what it finds in {place}")
     if command:
         inv.run(command, ANYTHING)
@@ -96,7 +108,11 @@ def fd(inv: Invocation) -> Out | None:
     for index, text in enumerate(inv.texts):
         if text in ("-x", "--exec", "-X", "--exec-batch") or re.match(r"--exec(?:-batch)?=|-[xX]\S", text):
             rest = list(inv.args[index + 1 :])
-            attached = re.sub(r"^--exec(?:-batch)?=|^-[xX]", "", text) if not text.startswith(("--exec-batch", "--exec")) or "=" in text else ""
+            attached = (
+                re.sub(r"^--exec(?:-batch)?=|^-[xX]", "", text)
+                if not text.startswith(("--exec-batch", "--exec")) or "=" in text
+                else ""
+            )
             command = ([Arg(attached)] if attached else []) + rest
             if command:
                 command = [Arg(re.sub(r"\{[./]*\}", UNKNOWN, a.text), a.tags | {"stdin"}) for a in command]

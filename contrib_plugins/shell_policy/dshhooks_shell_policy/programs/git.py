@@ -17,16 +17,61 @@ _KEY_RUNS = re.compile(
     r"|diff\..*|difftool\..*|mergetool\..*|merge\..*\.driver|filter\..*|gpg\..*|gpg\.program|init\.templatedir|include\.path|includeif\..*|url\..*|http\..*|https\..*|protocol\..*|receive\..*|uploadpack\..*|uploadarchive\..*"
     r"|remote\..*\.(?:uploadpack|receivepack|vcs|url|pushurl|proxy)|browser\..*|web\.browser|man\..*|submodule\..*|trailer\..*|tar\..*|sendemail\..*|interactive\.difffilter|extensions\..*|blame\..*file|safe\.directory|instaweb\..*|guitool\..*|imap\..*|ssh\.variant|hook\..*|transfer\.\w*fsck\w*"
 )
-_HARMLESS_VALUE = re.compile(r"(?:cat|less(?: -\w+)*|more|true|false|never|always|auto|delta|vim?|nvim|nano|emacs|code --wait|simple|current|histogram|patience|minimal|myers|zdiff3|diff3|store|copies|renames|\d*)$")
-_READ_CONFIG = ("--get", "--get-all", "--get-regexp", "--list", "-l", "--get-urlmatch", "--show-origin", "get", "list", "--get-color", "--get-colorbool")
+_HARMLESS_VALUE = re.compile(
+    r"(?:cat|less(?: -\w+)*|more|true|false|never|always|auto|delta|vim?|nvim|nano|emacs|code --wait|simple|current|histogram|patience|minimal|myers|zdiff3|diff3|store|copies|renames|\d*)$"
+)
+_READ_CONFIG = (
+    "--get",
+    "--get-all",
+    "--get-regexp",
+    "--list",
+    "-l",
+    "--get-urlmatch",
+    "--show-origin",
+    "get",
+    "list",
+    "--get-color",
+    "--get-colorbool",
+)
 
 _VALUES = {
-    "commit": ("mFCct", ("--message", "--file", "--author", "--date", "--template", "--trailer", "--cleanup", "--reuse-message", "--fixup", "--squash")),
+    "commit": (
+        "mFCct",
+        (
+            "--message",
+            "--file",
+            "--author",
+            "--date",
+            "--template",
+            "--trailer",
+            "--cleanup",
+            "--reuse-message",
+            "--fixup",
+            "--squash",
+        ),
+    ),
     "push": ("o", ("--push-option", "--receive-pack", "--exec", "--repo")),
     "tag": ("mFun", ("--message", "--file", "--local-user", "--sort", "--format")),
     "stash": ("m", ("--message",)),
-    "clone": ("obcuj", ("--origin", "--branch", "--config", "--upload-pack", "--depth", "--template", "--reference", "--separate-git-dir", "--filter", "--jobs")),
-    "log": ("nSGLO", ("--author", "--since", "--until", "--grep", "--format", "--pretty", "--max-count", "--after", "--before")),
+    "clone": (
+        "obcuj",
+        (
+            "--origin",
+            "--branch",
+            "--config",
+            "--upload-pack",
+            "--depth",
+            "--template",
+            "--reference",
+            "--separate-git-dir",
+            "--filter",
+            "--jobs",
+        ),
+    ),
+    "log": (
+        "nSGLO",
+        ("--author", "--since", "--until", "--grep", "--format", "--pretty", "--max-count", "--after", "--before"),
+    ),
     "rebase": ("xsX", ("--exec", "--onto", "--strategy", "--strategy-option")),
     "checkout": ("bB", ("--orphan", "--conflict")),
     "switch": ("cC", ("--create", "--force-create", "--orphan")),
@@ -77,7 +122,27 @@ def git(inv: Invocation) -> Out | None:
     while args and args[0].text.startswith("-"):
         option = args.pop(0)
         name, equals, value = option.text.partition("=")
-        taken = option.with_text(value) if equals else (args.pop(0) if name in ("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path", "--super-prefix") and args and (equals or name != "--exec-path") else None)
+        taken = (
+            option.with_text(value)
+            if equals
+            else (
+                args.pop(0)
+                if name
+                in (
+                    "-c",
+                    "-C",
+                    "--git-dir",
+                    "--work-tree",
+                    "--namespace",
+                    "--config-env",
+                    "--exec-path",
+                    "--super-prefix",
+                )
+                and args
+                and (equals or name != "--exec-path")
+                else None
+            )
+        )
         _global_option(inv, name, taken)
     if not args:
         return ANYTHING
@@ -94,7 +159,12 @@ def git(inv: Invocation) -> Out | None:
     _common(inner, verb, parsed)
     judge = _VERBS.get(verb)
     result = judge(inner, parsed) if judge else None
-    for arg in rest if verb not in ("commit", "tag", "stash", "grep", "log", "config", "notes", "check-ignore", "merge", "add", "rm") else ():
+    for arg in (
+        rest
+        if verb
+        not in ("commit", "tag", "stash", "grep", "log", "config", "notes", "check-ignore", "merge", "add", "rm")
+        else ()
+    ):
         _revision_path(inner, arg)
     if verb == "rev-parse" and "--show-toplevel" in inner.texts:
         return Out(".\n")
@@ -126,13 +196,28 @@ def _config(inv: Invocation, key: str, value: Arg) -> None:
     elif _KEY_RUNS.fullmatch(key):
         if key.lower().startswith("alias.") and not value.text.startswith("!") and value.known:
             inv.run([Arg("git"), *(Arg(word) for word in value.text.split())])
-        elif not _HARMLESS_VALUE.fullmatch(value.text) or re.match(r"(?i)credential|core\.hookspath|core\.fsmonitor$", key) and value.text not in ("", "false"):
+        elif (
+            not _HARMLESS_VALUE.fullmatch(value.text)
+            or (re.match(r"(?i)credential|core\.hookspath|core\.fsmonitor$", key)
+            and value.text not in ("", "false"))
+        ):
             inv.ask(f"sets {key}, which makes git run or load something")
 
 
 def _common(inv: Invocation, verb: str, parsed: Parsed) -> None:
     """Options that mean the same for many subcommands."""
-    if verb in ("clone", "fetch", "pull", "ls-remote", "push", "archive", "submodule", "remote", "fetch-pack", "send-pack"):
+    if verb in (
+        "clone",
+        "fetch",
+        "pull",
+        "ls-remote",
+        "push",
+        "archive",
+        "submodule",
+        "remote",
+        "fetch-pack",
+        "send-pack",
+    ):
         if parsed.has("--upload-pack", "--receive-pack", "--exec") or (verb == "clone" and parsed.has("-u")):
             inv.ask("runs another program on the other side")
         if any("ext::" in text or text.startswith("fd::") for text in inv.texts):
@@ -150,7 +235,11 @@ def _common(inv: Invocation, verb: str, parsed: Parsed) -> None:
         inv.ask("opens its results with a program")
     if not all(arg.known or arg.tags for arg in inv.args) and verb in ("push", "reset", "clean", "branch"):
         inv.dynamic("gets arguments that are not known")
-    if any(arg.split and not arg.known and not arg.tags & {"glob"} for arg in inv.args) and verb in ("push", "reset", "clean"):
+    if any(arg.split and not arg.known and not arg.tags & {"glob"} for arg in inv.args) and verb in (
+        "push",
+        "reset",
+        "clean",
+    ):
         inv.dynamic("gets arguments that are not known")
 
 
@@ -168,7 +257,7 @@ def _push(inv: Invocation, p: Parsed) -> None:
     for ref in refs:
         if ref.startswith("+") or re.match(r"\+?:.", ref):
             inv.ask("forces or deletes a remote reference")
-    if re.search(r"://|^[\w.-]+@[\w.-]+:|^/|^\.\.", remote) or remote in inv.state.remotes:
+    if re.search(r"://|^[\w.-]+@[\w.-]+:|^[\w-]+\.[\w.-]+:|^/|^\.\.", remote) or remote in inv.state.remotes:
         inv.ask("pushes to a repository that is not a configured remote")
 
 
@@ -192,8 +281,11 @@ def _checkout(inv: Invocation, p: Parsed) -> None:
         inv.ask("throws away changes or moves a branch")
     paths_only = "--" in inv.texts
     names = inv.texts[inv.texts.index("--") + 1 :] if paths_only else [a.text for a in p.operands]
-    before = [t for t in inv.texts[: inv.texts.index("--")] if not t.startswith("-")] if paths_only else []
-    broad = any(name.rstrip("/") in _BROAD or "*" in name or normalize(name).rstrip("*/") in (".", "", "~", "/") for name in names)
+    [t for t in inv.texts[: inv.texts.index("--")] if not t.startswith("-")] if paths_only else []
+    broad = any(
+        name.rstrip("/") in _BROAD or "*" in name or normalize(name).rstrip("*/") in (".", "", "~", "/")
+        for name in names
+    )
     if broad or (paths_only and any(_is_directory(name) for name in names)):
         inv.ask("throws away changes to many files")
     for name in names if paths_only else []:
@@ -356,7 +448,11 @@ def _clone(inv: Invocation, p: Parsed) -> None:
     if p.has("--template"):
         inv.ask("installs hooks from a template")
     if p.operands:
-        destination = p.operands[1] if len(p.operands) > 1 else Arg(re.sub(r"\.git$", "", p.operands[0].text.rstrip("/").rsplit("/", 1)[-1]))
+        destination = (
+            p.operands[1]
+            if len(p.operands) > 1
+            else Arg(re.sub(r"\.git$", "", p.operands[0].text.rstrip("/").rsplit("/", 1)[-1]))
+        )
         inv.write(destination, None)
         if len(p.operands) > 1 or p.operands[0].known:
             for place in inv.places(destination):
@@ -384,6 +480,11 @@ def _subtree(inv: Invocation, p: Parsed) -> None:
 def _log(inv: Invocation, p: Parsed) -> None:
     for arg in p.operands:
         _revision_path(inv, arg)
+
+
+def _init(inv: Invocation, p: Parsed) -> None:
+    if p.has("--template"):
+        inv.ask("installs hooks from a template")
 
 
 def _hook(inv: Invocation, p: Parsed) -> None:
@@ -425,6 +526,7 @@ _VERBS: dict[str, Callable[[Invocation, Parsed], None]] = {
     "clone": _clone,
     "lfs": _lfs,
     "hook": _hook,
+    "init": _init,
     "bundle": _bundle,
     "subtree": _subtree,
     "log": _log,
@@ -432,7 +534,10 @@ _VERBS: dict[str, Callable[[Invocation, Parsed], None]] = {
 }
 
 
-@program("hg", "svn", "jj", "bzr", "fossil", "bfg", "git-filter-repo", "git-filter-branch", reads=False)
+@program(
+    "hg svn jj bzr fossil bfg git-filter-repo git-filter-branch",
+    reads=False,
+)
 def other_vcs(inv: Invocation) -> None:
     """Other version control: what throws work away asks."""
     texts = inv.texts
@@ -441,7 +546,9 @@ def other_vcs(inv: Invocation) -> None:
         inv.ask("rewrites history")
     if set(texts[:2]) & verbs or (texts[:1] in (["update"], ["up"], ["checkout"]) and set(texts) & {"-C", "--clean"}):
         inv.ask("throws work away")
-    if any(text.startswith("--config") for text in texts) or (texts[:2] == ["git", "push"] and {"--deleted", "--all"} & set(texts)):
+    if any(text.startswith("--config") for text in texts) or (
+        texts[:2] == ["git", "push"] and {"--deleted", "--all"} & set(texts)
+    ):
         inv.ask("configures programs to run or removes remote branches")
     if texts[:1] in (["delete"], ["push"]) and {"-f", "--force", "delete"} & set(texts):
         inv.ask("removes or overwrites")

@@ -7,7 +7,7 @@ import re
 import attrs
 
 from ..invocation import Invocation
-from ..paths import is_outside
+from ..paths import is_outside, write_kind
 from ..registry import program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
 from .databases import judge_task
@@ -46,14 +46,23 @@ _LANGUAGES = {
     "expect": Language("expect", ("-c",), "cfD"),
     "Rscript": Language("Rscript", ("-e",), "e"),
     "R": Language("Rscript", ("-e",), "ef", stdin=True),
-    "julia": Language("julia", ("-e", "-E", "--eval", "--print"), "eELptJ", ("--eval", "--print", "--load"), loads=("-L", "--load")),
+    "julia": Language(
+        "julia", ("-e", "-E", "--eval", "--print"), "eELptJ", ("--eval", "--print", "--load"), loads=("-L", "--load")
+    ),
     "osascript": Language("osascript", ("-e",), "el"),
     "groovy": Language("groovy", ("-e",), "e"),
     "elixir": Language("elixir", ("-e", "--eval"), "er", ("--eval", "--rpc-eval"), loads=("-r",)),
     "iex": Language("elixir", ("-e", "--eval"), "er", ("--eval",)),
     "erl": Language("elixir", ("-eval",), "", ("-eval", "-s", "-run")),
     "guile": Language("scheme", ("-c",), "cles"),
-    "emacs": Language("scheme", ("--eval", "-eval", "--execute"), "lf", ("--eval", "--execute", "--load", "--funcall"), stdin=False, loads=("-l", "--load", "-f", "--funcall")),
+    "emacs": Language(
+        "scheme",
+        ("--eval", "-eval", "--execute"),
+        "lf",
+        ("--eval", "--execute", "--load", "--funcall"),
+        stdin=False,
+        loads=("-l", "--load", "-f", "--funcall"),
+    ),
     "emacsclient": Language("scheme", ("--eval", "-e"), "e", ("--eval",), stdin=False),
     "sbcl": Language("scheme", ("--eval",), "", ("--eval", "--load"), loads=("--load",)),
     "clojure": Language("scheme", ("-e", "-M", "-X"), "eMX"),
@@ -81,14 +90,25 @@ def interpreter(inv: Invocation) -> Out | None:
     from ..registry import canonical_name
 
     language = _LANGUAGES[canonical_name(inv.name)]
-    p = inv.options(language.values, language.long_values, single_dash=language.name in ("elixir",) and inv.name == "erl", stop=False)
-    if any(o.name == "-S" for o in p) and any(is_outside(place) for value in p.values("-t") for place in inv.places(value)):
+    p = inv.options(
+        language.values,
+        language.long_values,
+        single_dash=language.name in ("elixir",) and inv.name == "erl",
+        stop=False,
+    )
+    if any(o.name == "-S" for o in p) and any(
+        is_outside(place) for value in p.values("-t") for place in inv.places(value)
+    ):
         inv.ask("serves a directory outside the workspace")
     codes = p.values(*language.code)
     for code in codes:
         inv.code(language.name, code)
     for option in p:
-        if option.name in language.loads and option.value is not None and not _plain_module(inv, option.value.text, option.name):
+        if (
+            option.name in language.loads
+            and option.value is not None
+            and not _plain_module(inv, option.value.text, option.name)
+        ):
             inv.ask(f"loads {option.value.text[:60]} first")
     if language.name == "perl" and any(o.name == "-s" or (o.name == "-i" and o.value) for o in p):
         pass
@@ -109,10 +129,15 @@ def _plain_module(inv: Invocation, text: str, option: str) -> bool:
     if option in ("-I",):
         return not text.startswith("/tmp")
     if option == "-d" and inv.name.startswith("php"):
-        return not re.search(r"auto_(?:prepend|append)|extension|disable_functions|open_basedir|allow_url|sendmail|ffi", text)
-    if re.search(r"[;()\s'\"]|^/|^\.|^~|\ue000|-e\b", text) and not re.fullmatch(r"[\w:]+=[\w,:]+", text):
+        return not re.search(
+            r"auto_(?:prepend|append)|extension|disable_functions|open_basedir|allow_url|sendmail|ffi", text
+        )
+    if re.search(r"[;()\s'\"]|^/|^\.\.|^~|\ue000|-e\b", text) and not re.fullmatch(r"[\w:]+=[\w,:]+", text):
         return False
-    return not re.match(r"(?:Socket|IO::Socket|File::Path|IPC|Inline|LWP|HTTP|Net|socket|open3|pty|fileutils|net|open-uri|fiddle|os|posix|ffi)\b", text)
+    return not re.match(
+        r"(?:Socket|IO::Socket|File::Path|IPC|Inline|LWP|HTTP|Net|socket|open3|pty|fileutils|net|open-uri|fiddle|os|posix|ffi)\b",
+        text,
+    )
 
 
 def _file(inv: Invocation, file: Arg, language: str) -> Out | None:
@@ -129,7 +154,10 @@ def _file(inv: Invocation, file: Arg, language: str) -> Out | None:
 
 
 def _maybe_stdin(inv: Invocation, language: Language) -> Out | None:
-    if any(re.fullmatch(r"--?(?:v|V|version|h|help|l|i|m|n|w|c|q|slave|vanilla)\w*", text) for text in inv.texts) and inv.stdin.text is None:
+    if (
+        any(re.fullmatch(r"--?(?:v|V|version|h|help|l|i|m|n|w|c|q|slave|vanilla)\w*", text) for text in inv.texts)
+        and inv.stdin.text is None
+    ):
         return ANYTHING
     return _stdin(inv, language) if language.stdin else ANYTHING
 
@@ -165,7 +193,10 @@ def manage(inv: Invocation) -> Out | None:
     return python(inv.with_args([Arg("manage.py"), *inv.args]))
 
 
-@program("python", "python2", "ipython", "bpython", "micropython", "jython", reads=False)
+@program(
+    "python python2 ipython bpython micropython jython",
+    reads=False,
+)
 def python(inv: Invocation) -> Out | None:
     """Judges ``-c``, ``-m``, scripts and standard input."""
     args = list(inv.args)
@@ -198,7 +229,9 @@ def _python_file(inv: Invocation, args: list[Arg]) -> Out | None:
         if inv.args and inv.stdin.text is None and not inv.stdin.tags:
             return ANYTHING
         return _stdin(inv, Language("python", ()))
-    if args[0].text in ("-", "/dev/stdin", "/dev/fd/0"):
+    if args[0].text == "-" or any(
+        place in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") for place in inv.places(args[0])
+    ):
         return _stdin(inv, Language("python", ())) if inv.stdin.text is not None or inv.stdin.tags else ANYTHING
     if args[0].text.endswith("manage.py"):
         judge_task(inv, " ".join(a.text for a in args[1:]))
@@ -209,6 +242,8 @@ def _python_file(inv: Invocation, args: list[Arg]) -> Out | None:
             inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))
         if len(args) > 1 and args[1].text == "shell" and inv.stdin.text:
             inv.code("python", Arg(inv.stdin.text, inv.stdin.tags))
+    if args[0].text.endswith("setup.py") and {"upload", "register"} & {a.text for a in args[1:]}:
+        inv.ask("publishes a package")
     inv.read(args[0])
     result = _file(inv, args[0], "python")
     inv.read_all(args[1:])
@@ -226,7 +261,31 @@ def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
         inv.dynamic("runs a module that is not known")
         return ANYTHING
     name = module.text
-    if name in ("pip", "pipx", "uv", "twine", "poetry", "pytest", "flask", "alembic", "build", "black", "ruff", "mypy", "flit", "hatch", "http", "httpie", "invoke", "ensurepip", "pipenv", "pdm", "easy_install", "awscli", "django"):
+    if name in (
+        "pip",
+        "pipx",
+        "uv",
+        "twine",
+        "poetry",
+        "pytest",
+        "flask",
+        "alembic",
+        "build",
+        "black",
+        "ruff",
+        "mypy",
+        "flit",
+        "hatch",
+        "http",
+        "httpie",
+        "invoke",
+        "ensurepip",
+        "pipenv",
+        "pdm",
+        "easy_install",
+        "awscli",
+        "django",
+    ):
         target = {"django": "django-admin", "awscli": "aws", "httpie": "http"}.get(name, name)
         return inv.run([Arg(target), *rest])
     if name in _MODULES_THAT_RUN:
@@ -247,7 +306,18 @@ def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
         p = inv.with_args(rest).options("db", ("--directory", "--bind"))
         if any(is_outside(place) for value in p.values("-d", "--directory") for place in inv.places(value)):
             inv.ask("serves a directory outside the workspace")
-    elif name in ("code", "idlelib", "pty", "antigravity", "webbrowser", "smtpd", "telnetlib", "ftplib", "pickle", "lib2to3"):
+    elif name in (
+        "code",
+        "idlelib",
+        "pty",
+        "antigravity",
+        "webbrowser",
+        "smtpd",
+        "telnetlib",
+        "ftplib",
+        "pickle",
+        "lib2to3",
+    ):
         if name in ("pty", "webbrowser", "antigravity", "smtpd", "telnetlib", "ftplib", "code"):
             inv.ask(f"runs the module {name}")
     elif name == "zipapp" and "-m" in [a.text for a in rest]:
@@ -260,11 +330,35 @@ def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
 # -- JavaScript --------------------------------------------------------------------------------------
 
 
-@program("node", "deno", "ts-node", "bun-node", "electron", "nodejs", reads=True)
+@program(
+    "node deno ts-node bun-node electron nodejs",
+    reads=True,
+)
 def javascript(inv: Invocation) -> Out | None:
     """Judges ``-e``, ``-p``, scripts and standard input."""
-    p = inv.options("eprCI", ("--eval", "--print", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--conditions", "--inspect-port", "--title", "--max-old-space-size", "--test-reporter", "--config", "--import-map"), longs=("--test", "--check", "--watch", "--inspect", "--prof"))
-    codes = p.values("-e", "-p", "--eval", "--print") + [v for o in p if o.name in ("-pe", "-ep") for v in [o.value] if v]
+    p = inv.options(
+        "eprCI",
+        (
+            "--eval",
+            "--print",
+            "--require",
+            "--import",
+            "--loader",
+            "--experimental-loader",
+            "--env-file",
+            "--conditions",
+            "--inspect-port",
+            "--title",
+            "--max-old-space-size",
+            "--test-reporter",
+            "--config",
+            "--import-map",
+        ),
+        longs=("--test", "--check", "--watch", "--inspect", "--prof"),
+    )
+    codes = p.values("-e", "-p", "--eval", "--print") + [
+        v for o in p if o.name in ("-pe", "-ep") for v in [o.value] if v
+    ]
     cluster = next((i for i, t in enumerate(inv.texts) if re.fullmatch(r"-(?:pe|ep|ne)", t)), None)
     if cluster is not None and cluster + 1 < len(inv.args):
         codes = [inv.args[cluster + 1]]
@@ -274,7 +368,29 @@ def javascript(inv: Invocation) -> Out | None:
         if any(o.name == "--eval" for o in p):
             codes += p.values("--eval")
         operands = []
-    elif inv.name in ("deno", "bun") and operands and operands[0].text in ("run", "test", "serve", "install", "compile", "task", "fmt", "lint", "check", "bench", "cache", "info", "doc", "add", "publish", "upgrade"):
+    elif (
+        inv.name in ("deno", "bun")
+        and operands
+        and operands[0].text
+        in (
+            "run",
+            "test",
+            "serve",
+            "install",
+            "compile",
+            "task",
+            "fmt",
+            "lint",
+            "check",
+            "bench",
+            "cache",
+            "info",
+            "doc",
+            "add",
+            "publish",
+            "upgrade",
+        )
+    ):
         verb = operands.pop(0).text
         if verb == "publish":
             inv.ask("publishes a package")
@@ -283,11 +399,22 @@ def javascript(inv: Invocation) -> Out | None:
     for code in codes:
         inv.code("node", code)
     for option in p:
-        if option.name.startswith("--inspect") and option.value is not None and not re.match(r"(?:127\.|localhost|\d+$|\[::1)", option.value.text):
+        if (
+            option.name.startswith("--inspect")
+            and option.value is not None
+            and not re.match(r"(?:127\.|localhost|\d+$|\[::1)", option.value.text)
+        ):
             inv.ask("opens a debugger to the network")
-        if option.name in ("-r", "--require", "--import", "--loader", "--experimental-loader") and option.value is not None:
+        if (
+            option.name in ("-r", "--require", "--import", "--loader", "--experimental-loader")
+            and option.value is not None
+        ):
             text = option.value.text
-            if re.match(r"data:|https?:|/tmp|\.\./|/(?!app|workspace|src)", text) or inv.run_file(option.value, "node") is None and UNKNOWN in text:
+            if (
+                re.match(r"data:|https?:|/tmp|\.\./|/(?!app|workspace|src)", text)
+                or (inv.run_file(option.value, "node") is None
+                and UNKNOWN in text)
+            ):
                 inv.ask(f"loads {text[:60]} first")
     if codes:
         return inv.stdin.derived("node")
@@ -295,7 +422,12 @@ def javascript(inv: Invocation) -> Out | None:
         if re.match(r"https?://|npm:|jsr:", operands[0].text) and inv.name == "deno":
             inv.ask("runs a program from the network")
         return _file(inv, operands[0], "node")
-    if not inv.args or inv.texts == ["-"] or (not operands and inv.stdin.text is not None) or (inv.stdin.tags and not any(t.startswith("--") or t in ("-v", "-h") for t in inv.texts)):
+    if (
+        not inv.args
+        or inv.texts == ["-"]
+        or (not operands and inv.stdin.text is not None)
+        or (inv.stdin.tags and not any(t.startswith("--") or t in ("-v", "-h") for t in inv.texts))
+    ):
         return _stdin(inv, Language("node", ()))
     return ANYTHING
 
@@ -306,7 +438,9 @@ def javascript(inv: Invocation) -> Out | None:
 @program("awk", reads=False)
 def awk(inv: Invocation) -> Out | None:
     """The first operand is the program unless ``-f`` names one."""
-    p = inv.options("FvfelDioE"[:6], ("--field-separator", "--assign", "--file", "--source", "--load", "--include", "--exec"))
+    p = inv.options(
+        "FvfelDioE"[:6], ("--field-separator", "--assign", "--file", "--source", "--load", "--include", "--exec")
+    )
     files = p.values("-f", "--file", "-E", "--exec")
     operands = list(p.operands)
     for source in p.values("-e", "--source"):
@@ -347,13 +481,20 @@ def sed(inv: Invocation) -> Out | None:
             inv.ask("runs a script from " + file.text)
     if not scripts and not p.values("-f", "--file") and operands:
         scripts = [operands.pop(0)]
-    inv.code("sed", Arg("\n".join(s.text for s in scripts), frozenset().union(*(s.tags for s in scripts)))) if scripts else None
+    inv.code(
+        "sed", Arg("\n".join(s.text for s in scripts), frozenset().union(*(s.tags for s in scripts)))
+    ) if scripts else None
+    if in_place and any(s.text.strip() in ("d", "1,$d", "/./d", "/.*/d") for s in scripts):
+        inv.ask("empties files")
     for operand in operands:
         inv.write(operand, None) if in_place else inv.read(operand)
     return inv.stdin.derived("file" if operands else "filtered") if not in_place else NOTHING
 
 
-@program("vim", "ex", "ed", "red", "nano", "pico", "kak", "hx", "micro", "joe", "emacs-nox", reads=True)
+@program(
+    "vim ex ed red nano pico kak hx micro joe emacs-nox",
+    reads=True,
+)
 def editor(inv: Invocation) -> None:
     """Editors run commands: ``vim -c``, ``+cmd``, ``ed`` scripts."""
     for index, text in enumerate(inv.texts):
@@ -368,28 +509,55 @@ def editor(inv: Invocation) -> None:
                 value = ""
         elif text.startswith("+") and not re.fullmatch(r"\+\d*|\+/.*", text):
             value = text[1:]
-        if value and not re.fullmatch(r"(?:\d+|set \w+|q!?|qa!?|wq?a?!?|x|:?\d+|syntax (?:on|off)|noh)", value.lstrip(":")):
+        if value and not re.fullmatch(
+            r"(?:\d+|set \w+|q!?|qa!?|wq?a?!?|x|:?\d+|syntax (?:on|off)|noh)", value.lstrip(":")
+        ):
             inv.ask("gives an editor commands to run: " + value[:60])
             bang = re.match(r":?%?!(.*)", value)
             if bang:
                 inv.script(bang.group(1))
     if inv.name in ("ed", "red", "ex"):
         content = inv.stdin.text
-        if content is None and inv.stdin.tags or content is not None and re.search(r"(?m)!|^\s*(?:\d+|[.$%]|,)*[wWrRe]\s+\S", content):
+        if (
+            (content is None
+            and inv.stdin.tags)
+            or (content is not None
+            and re.search(r"(?m)!|^\s*(?:\d+|[.$%]|,)*[wWrRe]\s+\S", content))
+        ):
             inv.ask("gives an editor commands to run")
             for line in (content or "").splitlines():
                 if line.strip().startswith("!"):
                     inv.script(line.strip()[1:])
     for target in [arg for arg in inv.args if not arg.text.startswith(("-", "+"))][:5]:
-        inv.write(target, None) if inv.name in ("ed", "ex") else None
+        if inv.name in ("ed", "ex") or any(write_kind(place) is not None for place in inv.places(target)):
+            inv.write(target, None)
 
 
-@program("gdb", "lldb", "rr", "cgdb", "pudb", "dlv", "jdb", "windbg", reads=False)
+@program(
+    "gdb lldb rr cgdb pudb dlv jdb windbg",
+    reads=False,
+)
 def debugger(inv: Invocation) -> None:
     """Debuggers run commands and enter other processes."""
-    p = inv.options("xopPcsdOSQ", ("--eval-command", "--command", "--ex", "-ex", "-iex", "--pid", "--one-line", "--source", "--init-eval-command"))
+    p = inv.options(
+        "xopPcsdOSQ",
+        (
+            "--eval-command",
+            "--command",
+            "--ex",
+            "-ex",
+            "-iex",
+            "--pid",
+            "--one-line",
+            "--source",
+            "--init-eval-command",
+        ),
+    )
     joined = " ".join(inv.texts)
-    if re.search(r"!|\bshell\b|\bpython\b|\bsource\b|\bpipe\b|\bcall\b|\bscript\b|platform shell|\bcompile\b|\bdump\b|\bset\b|make\b", joined):
+    if re.search(
+        r"!|\bshell\b|\bpython\b|\bsource\b|\bpipe\b|\bcall\b|\bscript\b|platform shell|\bcompile\b|\bdump\b|\bset\b|make\b",
+        joined,
+    ):
         inv.ask("gives a debugger commands that run programs")
     if p.has("-p", "--pid", "-x", "--command", "-s", "--source") and inv.name in ("gdb", "lldb"):
         inv.ask("enters another process or runs a command file")
@@ -402,7 +570,9 @@ def macro(inv: Invocation) -> Out | None:
     """``m4`` and ``dc`` have commands that run programs."""
     p = inv.options("efD", ("--expression", "--file"))
     text = " ".join([*(v.text for v in p.values("-e", "--expression")), inv.stdin.text or "", *inv.texts])
-    if (inv.name == "m4" and re.search(r"syscmd|esyscmd|mkstemp|maketemp", text)) or (inv.name == "dc" and re.search(r"!", text)):
+    if (inv.name == "m4" and re.search(r"syscmd|esyscmd|mkstemp|maketemp", text)) or (
+        inv.name == "dc" and re.search(r"!", text)
+    ):
         inv.ask("runs a program from a macro or calculator")
     if inv.stdin.text is None and inv.stdin.tags:
         inv.ask("runs macros that are not known")
@@ -413,7 +583,10 @@ def macro(inv: Invocation) -> Out | None:
 def java(inv: Invocation) -> Out | None:
     """Agents and hooks of the virtual machine."""
     joined = " ".join(inv.texts)
-    if re.search(r"-javaagent|-agent(?:lib|path)|-XX:On(?:OutOfMemory)?Error|https?://|-Djava\.rmi|-Dcom\.sun\.jndi|-Xbootclasspath|@/", joined):
+    if re.search(
+        r"-javaagent|-agent(?:lib|path)|-XX:On(?:OutOfMemory)?Error|https?://|-Djava\.rmi|-Dcom\.sun\.jndi|-Xbootclasspath|@/",
+        joined,
+    ):
         inv.ask("loads or runs something else in the virtual machine")
     for arg in inv.args:
         if arg.text.endswith((".java", ".kt", ".scala")):

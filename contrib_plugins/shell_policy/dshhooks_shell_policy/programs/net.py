@@ -10,8 +10,14 @@ from ..registry import program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
 from .builtins import secret_variables
 
-_LOCAL = re.compile(r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|::1|host\.docker\.internal|[\w-]+\.(?:localhost|local|test))(?=[:/?#]|$)", re.IGNORECASE)
-_METADATA = re.compile(r"169\.254\.169\.254|metadata\.google|100\.100\.100\.200|fd00:ec2|/latest/meta-data|2852039166|0xa9fea9fe", re.IGNORECASE)
+_LOCAL = re.compile(
+    r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|::1|host\.docker\.internal|[\w-]+\.(?:localhost|local|test))(?=[:/?#]|$)",
+    re.IGNORECASE,
+)
+_METADATA = re.compile(
+    r"169\.254\.169\.254|metadata\.google|100\.100\.100\.200|fd00:ec2|/latest/meta-data|2852039166|0xa9fea9fe",
+    re.IGNORECASE,
+)
 _DOWNLOADED = Out(None, frozenset({"net"}))
 
 
@@ -54,25 +60,53 @@ def curl(inv: Invocation) -> Out | None:
         inv.ask("drives the container daemon")
     if any(not is_local(value.text) for value in p.values("-x", "--proxy", "--socks5", "--preproxy")):
         inv.ask("goes through another machine")
-    if re.search(r"_delete_by_query|:9200/_all|/_shutdown|/_cluster/settings", " ".join(inv.texts)) and p.has("-X", "--request", "-d", "--data"):
+    if re.search(r"_delete_by_query|:9200/_all|/_shutdown|/_cluster/settings", " ".join(inv.texts)) and p.has(
+        "-X", "--request", "-d", "--data"
+    ):
         inv.ask("removes data")
     _curl_data(inv, p, urls, local)
     method = " ".join(v.text for v in p.values("-X", "--request")).upper()
-    if method and (method.startswith("DELETE") and (not local or ":9200" in urls[0].text) or method.startswith(("PUT", "PATCH")) and not local):
+    if method and (
+        (method.startswith("DELETE")
+        and (not local or ":9200" in urls[0].text))
+        or (method.startswith(("PUT", "PATCH"))
+        and not local)
+    ):
         inv.ask(f"sends a {method} request")
     for url in urls:
         inv.read_all([url]) if url.text.startswith("file:") else None
         if _METADATA.search(url.text):
             inv.deny("reads the credentials of the machine's cloud identity")
-        if re.match(r"(?:ftp|tftp|sftp|scp|smtp|smb|telnet|gopher|dict|ldap)s?://", url.text) and (p.has("-T", "--upload-file", "-Q", "--quote") or not url.text.startswith(("ftp", "sftp"))):
+        if re.match(r"(?:ftp|tftp|sftp|scp|smtp|smb|telnet|gopher|dict|ldap)s?://", url.text) and (
+            p.has("-T", "--upload-file", "-Q", "--quote") or not url.text.startswith(("ftp", "sftp"))
+        ):
             inv.ask("speaks another protocol than HTTP")
     written = p.values("-o", "--output")
-    return NOTHING if written and written[0].text not in ("-", "/dev/stdout") or p.has("-O", "--remote-name") else _DOWNLOADED
+    return (
+        NOTHING
+        if (written and written[0].text not in ("-", "/dev/stdout")) or p.has("-O", "--remote-name")
+        else _DOWNLOADED
+    )
 
 
 def _curl_files(inv: Invocation, p) -> None:  # type: ignore[no-untyped-def]
     base = next(iter(p.values("--output-dir")), None)
-    for value in [*p.values("-o", "--output"), *p.values("-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr", "--etag-save", "--libcurl", "--hsts", "--alt-svc")]:
+    for value in [
+        *p.values("-o", "--output"),
+        *p.values(
+            "-D",
+            "--dump-header",
+            "-c",
+            "--cookie-jar",
+            "--trace",
+            "--trace-ascii",
+            "--stderr",
+            "--etag-save",
+            "--libcurl",
+            "--hsts",
+            "--alt-svc",
+        ),
+    ]:
         if value.text not in ("-", "/dev/null"):
             target = value if base is None else value.with_text(posixpath.join(base.text, value.text))
             inv.write(target, _DOWNLOADED)
@@ -85,7 +119,19 @@ def _curl_files(inv: Invocation, p) -> None:  # type: ignore[no-untyped-def]
 
 
 def _curl_data(inv: Invocation, p, urls: list[Arg], local: bool) -> None:  # type: ignore[no-untyped-def]
-    bodies = p.values("-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "--json", "-F", "--form", "--form-string", "--url-query")
+    bodies = p.values(
+        "-d",
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "--data-ascii",
+        "--json",
+        "-F",
+        "--form",
+        "--form-string",
+        "--url-query",
+    )
     uploads = p.values("-T", "--upload-file")
     for body in bodies:
         found = re.match(r"(?:[^=@<\s]*=)?[@<](.*)", body.text, re.DOTALL)
@@ -113,7 +159,35 @@ def _curl_data(inv: Invocation, p, urls: list[Arg], local: bool) -> None:  # typ
 @program("wget", "wget2", reads=False)
 def wget(inv: Invocation) -> Out | None:
     """Like curl, with a file by default."""
-    p = inv.options("oaetOTwQPDUlARIXBi", ("--output-document", "--directory-prefix", "--post-data", "--post-file", "--body-data", "--body-file", "--method", "--header", "--use-askpass", "--config", "--execute", "--user", "--password", "--output-file", "--append-output", "--input-file", "--level", "--tries", "--timeout", "--user-agent", "--domains", "--accept", "--reject", "--warc-file"))
+    p = inv.options(
+        "oaetOTwQPDUlARIXBi",
+        (
+            "--output-document",
+            "--directory-prefix",
+            "--post-data",
+            "--post-file",
+            "--body-data",
+            "--body-file",
+            "--method",
+            "--header",
+            "--use-askpass",
+            "--config",
+            "--execute",
+            "--user",
+            "--password",
+            "--output-file",
+            "--append-output",
+            "--input-file",
+            "--level",
+            "--tries",
+            "--timeout",
+            "--user-agent",
+            "--domains",
+            "--accept",
+            "--reject",
+            "--warc-file",
+        ),
+    )
     local = bool(p.operands) and all(is_local(url.text) for url in p.operands)
     if p.has("--use-askpass", "--config", "--execute", "-e"):
         inv.ask("is told to run a program or take other settings")
@@ -122,7 +196,9 @@ def wget(inv: Invocation) -> Out | None:
         if p.has("--post-file", "--body-file"):
             inv.ask("uploads a file")
     if not local:
-        _leaks(inv, [*p.operands, *p.values("--post-data", "--body-data", "--header", "--user-agent", "-U")], "a request")
+        _leaks(
+            inv, [*p.operands, *p.values("--post-data", "--body-data", "--header", "--user-agent", "-U")], "a request"
+        )
         if p.has("--post-data", "--body-data", "--method"):
             inv.ask("sends data to another machine")
     if any(_METADATA.search(url.text) for url in p.operands):
@@ -144,11 +220,18 @@ def wget(inv: Invocation) -> Out | None:
     return NOTHING
 
 
-@program("http", "httpx", "hurl", "grpcurl", "websocat", "wscat", reads=False)
+@program(
+    "http httpx hurl grpcurl websocat wscat",
+    reads=False,
+)
 def http(inv: Invocation) -> Out | None:
     """HTTPie and its kin."""
     words = [arg for arg in inv.args if not arg.text.startswith("-")]
-    verb = words[0].text.upper() if words and words[0].text.upper() in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE") else ""
+    verb = (
+        words[0].text.upper()
+        if words and words[0].text.upper() in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+        else ""
+    )
     urls = words[1:2] if verb else words[:1]
     local = bool(urls) and is_local(urls[0].text)
     for arg in inv.args:
@@ -157,14 +240,22 @@ def http(inv: Invocation) -> Out | None:
             inv.read(arg.with_text(found.group(1)))
             if not local:
                 inv.ask("uploads a file")
-    if not local and (verb in ("POST", "PUT", "PATCH", "DELETE") or inv.stdin.tags or any("=" in w.text and "==" not in w.text for w in words[1:] if "://" not in w.text)):
+    if not local and (
+        verb in ("POST", "PUT", "PATCH", "DELETE")
+        or inv.stdin.tags
+        or any("=" in w.text and "==" not in w.text for w in words[1:] if "://" not in w.text)
+    ):
         inv.ask("sends data to another machine")
     if not local:
         _leaks(inv, words, "a request")
     return _DOWNLOADED
 
 
-@program("aria2c", "axel", "fetch", "lynx", "w3m", "links", "elinks", "lwp-request", "GET", "POST", "yt-dlp", "youtube-dl", "ftp", "lftp", "tftp", "ncftp", "ncftpput", "sftp", "smbclient", "rclone", "s3cmd", "s5cmd", "mc", "b2", "croc", "wormhole", "magic-wormhole", "transfer", "sshfs", "ssh-copy-id", "mosh", "telnet", "rsh", "rcp", "rlogin", "rexec", "bitsadmin", "certutil")
+@program(
+    "aria2c axel fetch lynx w3m links elinks lwp-request GET POST yt-dlp youtube-dl ftp lftp tftp ncftp ncftpput "
+    "sftp smbclient rclone s3cmd s5cmd mc b2 croc wormhole magic-wormhole transfer sshfs ssh-copy-id mosh telnet "
+    "rsh rcp rlogin rexec bitsadmin certutil",
+)
 def transfers(inv: Invocation) -> Out | None:
     """Other ways to move data between machines."""
     if inv.name in ("aria2c", "axel", "fetch"):
@@ -183,13 +274,22 @@ def transfers(inv: Invocation) -> Out | None:
         if any(text.startswith("--exec") or text.startswith("--downloader") for text in inv.texts):
             inv.ask("runs a command")
         return ANYTHING
-    if inv.name in ("s3cmd", "s5cmd", "mc", "rclone", "b2") and inv.texts[:1] and inv.texts[0] in ("ls", "la", "du", "info", "lsf", "lsd", "lsl", "size", "version", "about", "stat", "listremotes"):
+    if (
+        inv.name in ("s3cmd", "s5cmd", "mc", "rclone", "b2")
+        and inv.texts[:1]
+        and inv.texts[0]
+        in ("ls", "la", "du", "info", "lsf", "lsd", "lsl", "size", "version", "about", "stat", "listremotes")
+    ):
         return ANYTHING
     inv.ask("moves data to or from another machine")
     return _DOWNLOADED
 
 
-@program("nc", "socat", "cryptcat", "sbd", "powercat", "pwncat", "chisel", "ligolo", "gost", "frpc", "frps", "ngrok", "cloudflared", "localtunnel", "lt", "bore", "tailscale", "zerotier-cli", "serveo", "pagekite", "iodine", "dnscat", "dnscat2", "ptunnel", "stunnel", "sshuttle", "autossh", "wg", "wg-quick", "openvpn")
+@program(
+    "nc socat cryptcat sbd powercat pwncat chisel ligolo gost frpc frps ngrok cloudflared localtunnel lt bore "
+    "tailscale zerotier-cli serveo pagekite iodine dnscat dnscat2 ptunnel stunnel sshuttle autossh wg wg-quick "
+    "openvpn",
+)
 def raw(inv: Invocation) -> Out | None:
     """Raw connections and tunnels; ``nc -z`` only knocks."""
     texts = inv.texts
@@ -197,10 +297,22 @@ def raw(inv: Invocation) -> Out | None:
         return ANYTHING
     if inv.name == "tailscale" and texts[:1] in (["status"], ["ip"], ["version"]):
         return ANYTHING
-    if any(re.fullmatch(r"-\w*[ec]\w*|--exec|--sh-exec|--lua-exec", text) for text in texts) and inv.name == "nc" or any(re.search(r"(?i)\b(?:exec|system):", text) for text in texts):
+    if (
+        (any(re.fullmatch(r"-\w*[ec]\w*|--exec|--sh-exec|--lua-exec", text) for text in texts)
+        and inv.name == "nc")
+        or any(re.search(r"(?i)\b(?:exec|system):", text) for text in texts)
+    ):
         inv.deny("connects a program to the network")
-    if inv.name == "nc" and not any(re.fullmatch(r"-\w*l\w*", text) for text in texts) and any(is_local(text) for text in texts):
-        if inv.stdin.text is None and inv.stdin.tags or re.search(r"(?i)flush|delete|shutdown|config|eval", inv.stdin.text or ""):
+    if (
+        inv.name == "nc"
+        and not any(re.fullmatch(r"-\w*l\w*", text) for text in texts)
+        and any(is_local(text) for text in texts)
+    ):
+        if (
+            (inv.stdin.text is None
+            and inv.stdin.tags)
+            or re.search(r"(?i)flush|delete|shutdown|config|eval", inv.stdin.text or "")
+        ):
             inv.ask("sends commands to a local server")
         return _DOWNLOADED
     inv.ask("opens a raw connection or tunnel")
@@ -229,17 +341,32 @@ def ssh(inv: Invocation) -> Out | None:
             inv.ask("forwards ports")
     if p.rest[0].text.startswith("-" + UNKNOWN) or (p.rest[0].split and not p.rest[0].known):
         inv.dynamic("connects to a host that is not known")
-    inv.ask("runs commands on another machine")
     words = list(rest.rest)
+    if (
+        not words
+        and p.rest[0].text in ("git@github.com", "git@gitlab.com", "git@bitbucket.org")
+        and inv.stdin.text is None
+        and not inv.stdin.tags
+    ):
+        return _DOWNLOADED  # only says whether the key is known
+    inv.ask("runs commands on another machine")
     if words:
-        inv.script(Arg(" ".join(a.text for a in words), frozenset().union(*(a.tags for a in words))), what="a remote command")
+        inv.script(
+            Arg(" ".join(a.text for a in words), frozenset().union(*(a.tags for a in words))), what="a remote command"
+        )
     elif inv.stdin.text is not None:
         inv.script(Arg(inv.stdin.text, inv.stdin.tags), what="a remote script")
     return _DOWNLOADED
 
 
 def _ssh_option(inv: Invocation, value: Arg) -> None:
-    if re.match(r"(?i)\s*(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|PKCS11Provider|SecurityKeyProvider|Match|Include|RemoteCommand|ProxyUseFdpass|SendEnv|XAuthLocation)\b", value.text) or not value.known:
+    if (
+        re.match(
+            r"(?i)\s*(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|PKCS11Provider|SecurityKeyProvider|Match|Include|RemoteCommand|ProxyUseFdpass|SendEnv|XAuthLocation)\b",
+            value.text,
+        )
+        or not value.known
+    ):
         inv.deny("an option makes ssh run a program: " + value.text.replace(UNKNOWN, "…")[:80])
 
 
@@ -276,7 +403,10 @@ def ssh_keys(inv: Invocation) -> Out | None:
     return _DOWNLOADED if inv.name == "ssh-keyscan" else ANYTHING
 
 
-@program("dig", "nslookup", "host", "ping", "ping6", "drill", "kdig", "dog", "traceroute", "tracepath", "mtr", "whois", "resolvectl", "getent", "delv", "nmap", "masscan", "hping3", "fping", "arping", "tcpdump", "tshark", "logger")
+@program(
+    "dig nslookup host ping ping6 drill kdig dog traceroute tracepath mtr whois resolvectl getent delv nmap masscan "
+    "hping3 fping arping tcpdump tshark logger",
+)
 def names(inv: Invocation) -> Out | None:
     """A looked-up name carries data when a command's output is in it."""
     for arg in inv.args:
@@ -284,9 +414,11 @@ def names(inv: Invocation) -> Out | None:
         personal = arg.tags & {"env:USER", "env:LOGNAME", "env:HOSTNAME", "env:HOST", "env:HOME"}
         if not arg.known and (local or personal or secret_variables((arg,))):
             inv.ask("sends data in the name it asks for")
-    if inv.name in ("nmap", "masscan", "hping3"):
-        if not all(is_local(text) or text.startswith("-") or text.isdigit() or re.fullmatch(r"[\d,-]+", text) for text in inv.texts) or any(text.startswith("--script") for text in inv.texts):
-            inv.ask("scans the network or runs scripts")
+    if inv.name in ("nmap", "masscan", "hping3") and (not all(
+        is_local(text) or text.startswith("-") or text.isdigit() or re.fullmatch(r"[\d,-]+", text)
+        for text in inv.texts
+    ) or any(text.startswith("--script") for text in inv.texts)):
+        inv.ask("scans the network or runs scripts")
     if inv.name in ("tcpdump", "tshark"):
         p = inv.options("ciwrzFWGCsBjTEZy")
         if p.has("-z"):
@@ -305,7 +437,10 @@ def names(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"net"}))
 
 
-@program("mail", "mailx", "mutt", "neomutt", "sendmail", "msmtp", "ssmtp", "swaks", "mpack", "nail", "s-nail", "exim", "exim4", "postdrop", "telegram-send", "slackcat", "notify", "apprise", "gh-gist")
+@program(
+    "mail mailx mutt neomutt sendmail msmtp ssmtp swaks mpack nail s-nail exim exim4 postdrop telegram-send "
+    "slackcat notify apprise gh-gist",
+)
 def mail(inv: Invocation) -> None:
     """Sends messages out of the machine."""
     inv.ask("sends mail or messages")

@@ -9,6 +9,7 @@ from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "yash", "rbash", "rzsh", "posh", "oksh")
+_STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _OTHER_SHELLS = ("fish", "csh", "tcsh", "nu", "xonsh", "elvish", "rc", "es", "osh", "oil", "ysh")
 _KNOWN_HOOKS = re.compile(
     r"""\s*"?\$\((?:ssh-agent(?: -[sc])?|direnv hook \w+|(?:py|rb|nod|go|j)env (?:init|virtualenv-init)[\w -]*|(?:\S*/)?brew shellenv|conda shell\.\w+ hook|(?:\S*/)?fnm env[\w -]*|starship init \w+|zoxide init \w+"""
@@ -26,7 +27,7 @@ def shell(inv: Invocation) -> Out | None:
         if positional and "$0" in script.text:
             script = script.with_text(re.sub(r'"?\$\{?0\}?"?', positional[0].text.replace("\\", r"\\"), script.text))
         return inv.script(script, positional=inner_args, what="a shell command")
-    if file is not None and file.text not in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+    if file is not None and file.text != "-" and not any(place in _STDIN for place in inv.places(file)):
         return _script_file(inv, file, rest)
     return _from_stdin(inv, rest, interactive)
 
@@ -160,7 +161,9 @@ def hooks(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"hook"})) if not _HOOKS[inv.name] or first in _HOOKS[inv.name] else ANYTHING
 
 
-_ACTIVATE = re.compile(r"(?:^|/)(?:activate(?:\.\w+)?|nvm\.sh|asdf\.sh|bash_completion|\.cargo/env|\.ghcup/env|conda\.sh|sdkman-init\.sh|setup\.bash|emsdk_env\.sh|export\.sh)$")
+_ACTIVATE = re.compile(
+    r"(?:^|/)(?:activate(?:\.\w+)?|nvm\.sh|asdf\.sh|bash_completion|\.cargo/env|\.ghcup/env|conda\.sh|sdkman-init\.sh|setup\.bash|emsdk_env\.sh|export\.sh)$"
+)
 
 
 @program("source", ".", reads=False)
@@ -170,10 +173,12 @@ def source(inv: Invocation) -> Out | None:
     if not args:
         return ANYTHING
     file = args[0]
-    if file.text in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"):
+    if file.text == "-" or any(place in _STDIN for place in inv.places(file)):
         return _from_stdin(inv, args[1:], False)
     content = inv.written(file)
     if content is not None:
+        if content.text is None and "hook" in content.tags and "net" not in content.tags:
+            return ANYTHING
         if content.text is None:
             inv.ask("runs a file or output that is not known")
             return ANYTHING

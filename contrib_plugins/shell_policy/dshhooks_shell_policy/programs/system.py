@@ -30,7 +30,13 @@ for _reason, _names in _DENY.items():
 
     def _make_deny(reason: str):  # type: ignore[no-untyped-def]
         def judge(inv: Invocation) -> None:
-            if not all(text in ("--help", "--version", "-h", "-V", "-l", "--list", "status", "list", "--status", "-S") for text in inv.texts) or not inv.args:
+            if (
+                not all(
+                    text in ("--help", "--version", "-h", "-V", "-l", "--list", "status", "list", "--status", "-S")
+                    for text in inv.texts
+                )
+                or not inv.args
+            ):
                 inv.deny(reason)
 
         return judge
@@ -40,8 +46,31 @@ for _reason, _names in _ASK.items():
 
     def _make_ask(reason: str):  # type: ignore[no-untyped-def]
         def judge(inv: Invocation) -> None:
-            shows = {"--help", "--version", "-h", "-V", "-l", "--list", "status", "list", "--status", "-S", "-L", "-n", "show", "device", "info", "avail", "-t", "print", "-p"}
-            if any(text not in shows for text in inv.texts) or (not inv.args and inv.name not in ("mount", "ifconfig-set", "route", "timedatectl", "hostnamectl", "localectl")):
+            shows = {
+                "--help",
+                "--version",
+                "-h",
+                "-V",
+                "-l",
+                "--list",
+                "status",
+                "list",
+                "--status",
+                "-S",
+                "-L",
+                "-n",
+                "show",
+                "device",
+                "info",
+                "avail",
+                "-t",
+                "print",
+                "-p",
+            }
+            if any(text not in shows for text in inv.texts) or (
+                not inv.args
+                and inv.name not in ("mount", "ifconfig-set", "route", "timedatectl", "hostnamectl", "localectl")
+            ):
                 inv.ask(reason)
 
         return judge
@@ -56,7 +85,7 @@ def kill(inv: Invocation) -> None:
     if args and re.fullmatch(r"-(?:l|L|-list|-table)", args[0].text):
         return
     signal = ""
-    while args and args[0].text.startswith("-") and not args[0].text == "-1":
+    while args and args[0].text.startswith("-") and args[0].text != "-1":
         option = args.pop(0).text
         signal += option
         if option in ("-s", "-n", "--signal", "-q") and args:
@@ -67,12 +96,18 @@ def kill(inv: Invocation) -> None:
         args.pop(0)  # kill -1 PID is the hang-up signal
     for target in args:
         if re.fullmatch(r"-1|0*1|-0*1|0", target.text):
-            inv.deny("ends every process it can" if target.text.startswith("-") else "ends the first process or its own group")
+            inv.deny(
+                "ends every process it can"
+                if target.text.startswith("-")
+                else "ends the first process or its own group"
+            )
         elif re.match(r"-\d+$", target.text):
             inv.ask("ends a whole process group")
         elif "var:PPID" in target.tags or "env:PPID" in target.tags:
             inv.ask("ends the process this runs in")
-        elif (target.glob or "glob" in target.tags or not target.known and target.tags & {"sub", "stdin"}) and not target.tags & {"pidfile"}:
+        elif (
+            target.glob or "glob" in target.tags or (not target.known and target.tags & {"sub", "stdin"})
+        ) and not target.tags & {"pidfile"}:
             inv.ask("ends processes that are not known before")
 
 
@@ -99,22 +134,81 @@ def process_numbers(inv: Invocation) -> Out | None:
 @program("systemctl", reads=False)
 def systemctl(inv: Invocation) -> Out | None:
     """Looks are free; everything that changes a unit asks."""
-    shows = ("status", "is-active", "is-enabled", "is-failed", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "show", "cat", "help", "--version", "get-default", "list-jobs", "list-machines", "is-system-running", "list-automounts", "list-paths")
+    shows = (
+        "status",
+        "is-active",
+        "is-enabled",
+        "is-failed",
+        "list-units",
+        "list-unit-files",
+        "list-timers",
+        "list-sockets",
+        "list-dependencies",
+        "show",
+        "cat",
+        "help",
+        "--version",
+        "get-default",
+        "list-jobs",
+        "list-machines",
+        "is-system-running",
+        "list-automounts",
+        "list-paths",
+    )
     verb = next((text for text in inv.texts if not text.startswith("-")), "list-units")
-    if verb in ("reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "isolate", "rescue", "emergency", "default", "soft-reboot", "exit"):
+    if verb in (
+        "reboot",
+        "poweroff",
+        "halt",
+        "kexec",
+        "suspend",
+        "hibernate",
+        "isolate",
+        "rescue",
+        "emergency",
+        "default",
+        "soft-reboot",
+        "exit",
+    ):
         inv.deny("stops the machine")
     elif verb not in shows and verb != "show-environment":
         inv.ask(f"changes services: {verb}")
     return Out(None, frozenset({"environment"} if verb == "show-environment" else set()))
 
 
-@program("service", "launchctl", "loginctl", "initctl", "rcctl", "pm2", "brew-services", "sc", "net", "schtasks", "reg", "wmic", "pw", reads=False)
+@program(
+    "service launchctl loginctl initctl rcctl pm2 brew-services sc net schtasks reg wmic pw",
+    reads=False,
+)
 def service(inv: Invocation) -> None:
     """Service managers: looks are free."""
-    shows = {"status", "list", "print", "--status-all", "list-sessions", "show-session", "list-users", "ls", "logs", "info", "describe", "query", "version", "help", "blame", "error", "getenv", "managername", "monit", "env"}
+    shows = {
+        "status",
+        "list",
+        "print",
+        "--status-all",
+        "list-sessions",
+        "show-session",
+        "list-users",
+        "ls",
+        "logs",
+        "info",
+        "describe",
+        "query",
+        "version",
+        "help",
+        "blame",
+        "error",
+        "getenv",
+        "managername",
+        "monit",
+        "env",
+    }
     words = [text for text in inv.texts if not text.startswith("-")]
     looks = words[1:2] if inv.name in ("service", "rcctl") else words[:1]
-    if (looks and looks[0] not in shows) or (not looks and inv.args and "--status-all" not in inv.texts and not all(t.startswith("--v") for t in inv.texts)):
+    if (looks and looks[0] not in shows) or (
+        not looks and inv.args and "--status-all" not in inv.texts and not all(t.startswith("--v") for t in inv.texts)
+    ):
         inv.ask("starts, stops or installs services" if inv.name != "pm2" else "manages background processes")
 
 
@@ -141,7 +235,10 @@ def at(inv: Invocation) -> None:
 @program("sysctl", reads=False)
 def sysctl(inv: Invocation) -> None:
     """Reading is free."""
-    if any(text.startswith(("-w", "--write", "-p", "--load", "--system")) or ("=" in text and not text.startswith("-")) for text in inv.texts):
+    if any(
+        text.startswith(("-w", "--write", "-p", "--load", "--system")) or ("=" in text and not text.startswith("-"))
+        for text in inv.texts
+    ):
         inv.ask("changes kernel settings")
 
 
@@ -168,16 +265,24 @@ def logs(inv: Invocation) -> None:
 @program("defaults", "xattr", "osascript-settings", reads=False)
 def defaults(inv: Invocation) -> None:
     """macOS settings: reading is free."""
-    if inv.name == "defaults" and inv.texts[:1] and inv.texts[0] not in ("read", "read-type", "domains", "find", "help"):
+    if (
+        inv.name == "defaults"
+        and inv.texts[:1]
+        and inv.texts[0] not in ("read", "read-type", "domains", "find", "help")
+    ):
         inv.ask("changes settings of programs")
     if inv.name == "xattr" and any(re.match(r"-\w*[wdc]", text) for text in inv.texts):
         inv.ask("changes file attributes such as the quarantine mark")
 
 
-@program("pbpaste", "xclip", "xsel", "wl-paste", "xdg-open", "open", "start", "explorer")
+@program(
+    "pbpaste xclip xsel wl-paste xdg-open open start explorer",
+)
 def desktop(inv: Invocation) -> Out | None:
     """The clipboard may hold secrets; opening starts programs."""
-    if inv.name in ("pbpaste", "wl-paste") or (inv.name in ("xclip", "xsel") and any(text in ("-o", "-out", "--output") for text in inv.texts)):
+    if inv.name in ("pbpaste", "wl-paste") or (
+        inv.name in ("xclip", "xsel") and any(text in ("-o", "-out", "--output") for text in inv.texts)
+    ):
         inv.ask("reads the clipboard")
     elif inv.name in ("xdg-open", "open", "start", "explorer"):
         if any(not is_page(text) for text in inv.texts if not text.startswith("-")) and "-a" in inv.texts:
@@ -216,30 +321,98 @@ def printenv(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"environment"}) if not inv.args else frozenset({"env:" + inv.texts[0]}))
 
 
-@program("grep", "rg", "ag", "ack", "ugrep", "zgrep", "pt", reads=False)
+@program(
+    "grep rg ag ack ugrep zgrep pt",
+    reads=False,
+)
 def grep(inv: Invocation) -> Out | None:
     """Searches: the pattern is data, the files are read, some options run programs."""
-    p = inv.options("efABCmgtTMjdDr"[:-1] if inv.name != "grep" else "efABCmdD", ("--regexp", "--file", "--glob", "--type", "--type-not", "--max-count", "--context", "--after-context", "--before-context", "--include", "--exclude", "--exclude-dir", "--color", "--pre", "--pre-glob", "--hostname-bin", "--ignore-file", "--max-depth", "--pager", "--sort", "--replace", "--engine", "--threads"), longs=("--pretty", "--pcre2", "--no-ignore"))
-    if inv.name != "grep" and any(option.name in ("--pre", "--hostname-bin", "--pager", "--search-zip-command") or option.name.startswith("--pre") and option.name not in ("--pretty", "--pre-glob") for option in p):
+    p = inv.options(
+        "efABCmgtTMjdDr"[:-1] if inv.name != "grep" else "efABCmdD",
+        (
+            "--regexp",
+            "--file",
+            "--glob",
+            "--type",
+            "--type-not",
+            "--max-count",
+            "--context",
+            "--after-context",
+            "--before-context",
+            "--include",
+            "--exclude",
+            "--exclude-dir",
+            "--color",
+            "--pre",
+            "--pre-glob",
+            "--hostname-bin",
+            "--ignore-file",
+            "--max-depth",
+            "--pager",
+            "--sort",
+            "--replace",
+            "--engine",
+            "--threads",
+        ),
+        longs=("--pretty", "--pcre2", "--no-ignore"),
+    )
+    if inv.name != "grep" and any(
+        option.name in ("--pre", "--hostname-bin", "--pager", "--search-zip-command")
+        or (option.name.startswith("--pre")
+        and option.name not in ("--pretty", "--pre-glob"))
+        for option in p
+    ):
         inv.ask("runs a program on every file")
     files = p.operands if p.has("-e", "--regexp", "-f", "--file", "--files", "--type-list") else p.operands[1:]
     inv.read_all([*files, *p.values("-f", "--file")])
     pattern = " ".join(a.text for a in [*p.operands[:1], *p.values("-e", "--regexp")])
     recursive = inv.name in ("rg", "ag", "ack") or p.has("-r", "-R", "--recursive", "--dereference-recursive")
-    if any(place in ("~", "/", "~/.config") or place.startswith("/etc") and recursive and place == "/etc" for f in files for place in inv.places(f)) and recursive and re.search(r"(?i)passw|secret|token|api.?key|private key|BEGIN|credential", pattern):
+    if (
+        any(
+            place in ("~", "/", "~/.config") or (place.startswith("/etc") and recursive and place == "/etc")
+            for f in files
+            for place in inv.places(f)
+        )
+        and recursive
+        and re.search(r"(?i)passw|secret|token|api.?key|private key|BEGIN|credential", pattern)
+    ):
         inv.ask("searches the whole home or machine for secrets")
-    if "environment" in inv.stdin.tags and re.search(r"(?i)passw|secret|token|key|cred|auth|private|\bpat\b|aws|github|gh_|openai|anthropic", pattern) and not p.has("-v", "--invert-match"):
+    if (
+        "environment" in inv.stdin.tags
+        and re.search(r"(?i)passw|secret|token|key|cred|auth|private|\bpat\b|aws|github|gh_|openai|anthropic", pattern)
+        and not p.has("-v", "--invert-match")
+    ):
         inv.ask("looks for secrets in the environment")
-    if inv.stdin.tags & {"docker", "cluster", "cloud"} and re.search(r"(?i)passw|secret|private.?key", pattern) and not p.has("-v", "--invert-match"):
+    if (
+        inv.stdin.tags & {"docker", "cluster", "cloud"}
+        and re.search(r"(?i)passw|secret|private.?key", pattern)
+        and not p.has("-v", "--invert-match")
+    ):
         inv.ask("looks for secrets in what runs")
     if "history" in inv.stdin.tags and re.search(r"(?i)pass|secret|token|key|cred|auth", pattern):
         inv.ask("looks for secrets in the history")
     return inv.stdin.derived("file") if files else inv.stdin.derived()
 
 
-@program("strings", "xxd", "hexdump", "od", "base64", "base32", "basenc", "uuencode", "uudecode", "rev", "tr", "cut", "paste", "column", "fold", "fmt", "expand", "unexpand", "uniq", "comm", "join", "wc", "md5sum", "sha1sum", "sha256sum", "shasum", "cksum", "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4", "numfmt", "shuf", "tsort")
+@program(
+    "strings xxd hexdump od base64 base32 basenc uuencode uudecode rev tr cut paste column fold fmt expand unexpand "
+    "uniq comm join wc md5sum sha1sum sha256sum shasum cksum gzip gunzip bzip2 bunzip2 xz unxz zstd lz4 numfmt shuf "
+    "tsort",
+)
 def filters(inv: Invocation) -> Out | None:
     """Text filters: what they print comes from what they read."""
+    if "environment" in inv.stdin.tags and inv.name in (
+        "base64",
+        "base32",
+        "xxd",
+        "hexdump",
+        "od",
+        "gzip",
+        "xz",
+        "uuencode",
+        "rev",
+    ):
+        inv.ask("encodes the environment")
     if inv.name in ("uniq", "xxd"):
         operands = inv.options("fswlcogs").operands
         for target in operands[1:2]:
@@ -279,7 +452,11 @@ def metadata(inv: Invocation) -> Out | None:
     """Show names and sizes, not contents; the names of secrets stay marked."""
     if inv.name == "file":
         inv.read_all(inv.options("f", ("--files-from",)).values("-f", "--files-from"))
-    secret = {"path:" + arg.text for arg in inv.args if inv.name == "ls" and any(read_kind(place) for place in inv.places(arg))}
+    secret = {
+        "path:" + arg.text
+        for arg in inv.args
+        if inv.name == "ls" and any(read_kind(place) for place in inv.places(arg))
+    }
     return Out(None, frozenset({"file"} | secret))
 
 
@@ -290,7 +467,21 @@ def _unused(arg: Arg) -> None:
 @program("sort", reads=True)
 def sort(inv: Invocation) -> Out | None:
     """``-o`` writes, ``--compress-program`` runs."""
-    p = inv.options("okStT", ("--output", "--key", "--field-separator", "--compress-program", "--temporary-directory", "--files0-from", "--buffer-size", "--random-source", "--parallel", "--batch-size"))
+    p = inv.options(
+        "okStT",
+        (
+            "--output",
+            "--key",
+            "--field-separator",
+            "--compress-program",
+            "--temporary-directory",
+            "--files0-from",
+            "--buffer-size",
+            "--random-source",
+            "--parallel",
+            "--batch-size",
+        ),
+    )
     for value in p.values("-o", "--output"):
         inv.write(value)
     for value in p.values("--compress-program"):

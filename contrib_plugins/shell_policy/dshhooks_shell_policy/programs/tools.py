@@ -11,7 +11,9 @@ from ..invocation import Invocation
 from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
-_HELPERS = re.compile(r"(?:gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|lz4|lzip|lzop|brotli|compress|cat|less|more|true|ssh|rsh)(?: -[\w=]+)*$")
+_HELPERS = re.compile(
+    r"(?:gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|lz4|lzip|lzop|brotli|compress|cat|less|more|true|ssh|rsh)(?: -[\w=]+)*$"
+)
 
 
 @attrs.frozen
@@ -40,20 +42,44 @@ class Tool:
 
 
 _TOOLS: dict[str, Tool] = {
-    "zip": Tool("btnxiP", ("--unzip-command", "-TT", "--temp-path", "--out"), writes=("--out",), asks=r"-TT.*|--unz\w*(?:-\w*)?(?:=.*)?|-\w*m\w*$|--move|-(?!-)\w*T(?=\w*T)", write_operand=0),
+    "zip": Tool(
+        "btnxiP",
+        ("--unzip-command", "-TT", "--temp-path", "--out"),
+        writes=("--out",),
+        asks=r"-TT.*|--unz\w*(?:-\w*)?(?:=.*)?|-\w*m\w*$|--move|-(?!-)\w*T(?=\w*T)",
+        write_operand=0,
+    ),
     "unzip": Tool("dx", (), asks=r"-:$", writes=("-d",)),
     "7z": Tool("o", (), asks=r"-sdel", writes=("-o",)),
     "7za": Tool("", (), asks=r"-sdel"),
     "rar": Tool("", (), asks=r"-df|-dr|m$"),
     "unrar": Tool(),
-    "cpio": Tool("FEHMR", ("--to-command", "--rsh-command", "--file"), runs=("--to-command", "--rsh-command"), asks=r"--absolute-filenames"),
+    "cpio": Tool(
+        "FEHMR",
+        ("--to-command", "--rsh-command", "--file"),
+        runs=("--to-command", "--rsh-command"),
+        asks=r"--absolute-filenames|-\w*i\w*|--extract",
+    ),
     "ar": Tool(),
-    "split": Tool("abClnt", ("--filter", "--bytes", "--lines", "--suffix-length", "--number", "--additional-suffix"), runs=("--filter",)),
+    "split": Tool(
+        "abClnt",
+        ("--filter", "--bytes", "--lines", "--suffix-length", "--number", "--additional-suffix"),
+        runs=("--filter",),
+    ),
     "csplit": Tool("fnb", ("--prefix",), writes=("-f", "--prefix")),
     "iconv": Tool("ftoc", ("--output", "--from-code", "--to-code"), writes=("-o", "--output")),
-    "fzf": Tool("", ("--preview", "--bind", "--query"), runs=("--preview",), asks=r"--bind[= ]?.*|.*(?:execute|become|reload|transform).*\(.*"),
+    "fzf": Tool(
+        "",
+        ("--preview", "--bind", "--query"),
+        runs=("--preview",),
+        asks=r"--bind[= ]?.*|.*(?:execute|become|reload|transform).*\(.*",
+    ),
     "skim": Tool("", ("--preview", "--bind"), runs=("--preview",), asks=r".*execute.*"),
     "mypy": Tool("pmc", ("--python-executable", "--config-file"), runs=("--python-executable",)),
+    "keyctl": Tool(
+        "", (), asks=r"print|pipe|read|add|update|revoke|clear|unlink|padd", reason="reads or changes stored keys"
+    ),
+    "sudoedit": Tool("", (), asks=r".*", reason="edits with other privileges"),
     "semanage": Tool("", (), asks=r"permissive|.*-d.*|.*-a.*"),
     "dockerd": Tool("", (), asks=r".*"),
     "containerd": Tool("", (), asks=r".*"),
@@ -73,14 +99,34 @@ _TOOLS: dict[str, Tool] = {
     "rancher": Tool("", (), asks=r"delete|rm|exec|ssh|kubectl"),
     "eb": Tool("", (), asks=r"terminate|printenv|setenv|deploy|ssh|restore|swap|clone"),
     "dotenvx": Tool("", (), asks=r"get|decrypt|set|run"),
-    "man": Tool("PHCMSLmprRTEe", ("--pager", "--html", "--config-file", "--preprocessor", "--troff-device", "--locale", "--manpath", "--sections"), runs=("-P", "--pager"), asks=r"-H.+|--html=.+|-C.*|--config-file.*|-l$"),
+    "man": Tool(
+        "PHCMSLmprRTEe",
+        (
+            "--pager",
+            "--html",
+            "--config-file",
+            "--preprocessor",
+            "--troff-device",
+            "--locale",
+            "--manpath",
+            "--sections",
+        ),
+        runs=("-P", "--pager"),
+        asks=r"-H.+|--html=.+|-C.*|--config-file.*|-l$",
+    ),
     "info": Tool("", (), asks=r"--restore.*"),
     "date-x": Tool(),
     "ffmpeg": Tool("", (), asks=r"tee|concat:.*|tee:.*|.*\[f=.*", write_operand=-1),
     "convert": Tool("", (), asks=r"(?:msl|mvg|ephemeral|label|https?|epsi?):.*|.*\|.*|.*;.*", write_operand=-1),
     "identify": Tool("", (), asks=r"(?:msl|mvg|https?):.*"),
     "gs": Tool("", (), asks=r"-dNOSAFER|-sOutputFile=(?:%pipe%|\|).*|.*%pipe%.*|-c$"),
-    "pandoc": Tool("otfFLM", ("--output", "--filter", "--lua-filter", "--pdf-engine", "--from", "--to", "--template", "--metadata"), runs=("-F", "--filter"), writes=("-o", "--output"), asks=r"--lua-filter.*|-L.*|--pdf-engine=.*[/].*"),
+    "pandoc": Tool(
+        "otfFLM",
+        ("--output", "--filter", "--lua-filter", "--pdf-engine", "--from", "--to", "--template", "--metadata"),
+        runs=("-F", "--filter"),
+        writes=("-o", "--output"),
+        asks=r"--lua-filter.*|-L.*|--pdf-engine=.*[/].*",
+    ),
     "pdflatex": Tool("", (), asks=r"-{1,2}(?:shell-escape|enable-write18)|\\.*write18.*|\\.*input\|.*"),
     "lualatex": Tool("", (), asks=r"-{1,2}shell-escape|\\directlua.*"),
     "xelatex": Tool("", (), asks=r"-{1,2}shell-escape"),
@@ -89,18 +135,62 @@ _TOOLS: dict[str, Tool] = {
     "latexmk": Tool("", (), asks=r"-e$|-{1,2}shell-escape|-r$|-pdflatex=.*"),
     "groff": Tool("", (), asks=r"-\w*U\w*|-\w*R\w*"),
     "troff": Tool("", (), asks=r"-\w*U\w*"),
-    "openssl": Tool("", ("-out", "-in", "-engine", "-provider", "-provider-path", "-inkey", "-key", "-keyout", "-config", "-CAfile", "-pass", "-passin", "-passout", "-connect"), writes=("-out", "-keyout", "-writerand"), reads=("-inkey", "-key"), asks=r"-engine|-provider(?:-path)?|s_client|s_server|-config|-rand"),
-    "gcc": Tool("oILlDUxTBM"[:8], ("-specs", "-wrapper", "-fplugin", "-include"), writes=("-o",), asks=r"-wrapper|-fplugin=.*|-specs=.*|@/.*|-B/.*|-B$|-iplugindir.*"),
-    "clang": Tool("oILlDUxTBM"[:8], ("-Xclang", "-load"), writes=("-o",), asks=r"-fplugin=.*|-load|-fpass-plugin=.*|-B/.*|-fuse-ld=/.*"),
+    "openssl": Tool(
+        "",
+        (
+            "-out",
+            "-in",
+            "-engine",
+            "-provider",
+            "-provider-path",
+            "-inkey",
+            "-key",
+            "-keyout",
+            "-config",
+            "-CAfile",
+            "-pass",
+            "-passin",
+            "-passout",
+            "-connect",
+        ),
+        writes=("-out", "-keyout", "-writerand"),
+        reads=("-inkey", "-key"),
+        asks=r"-engine|-provider(?:-path)?|s_server|-config|-rand",
+    ),
+    "gcc": Tool(
+        "oILlDUxTBM"[:8],
+        ("-specs", "-wrapper", "-fplugin", "-include"),
+        writes=("-o",),
+        asks=r"-wrapper|-fplugin=.*|-specs=.*|@/.*|-B/.*|-B$|-iplugindir.*",
+    ),
+    "clang": Tool(
+        "oILlDUxTBM"[:8],
+        ("-Xclang", "-load"),
+        writes=("-o",),
+        asks=r"-fplugin=.*|-load|-fpass-plugin=.*|-B/.*|-fuse-ld=/.*",
+    ),
     "ld": Tool("o", (), writes=("-o",), asks=r"-plugin|--plugin.*"),
-    "rustc": Tool("oLlC", ("--codegen",), writes=("-o",), asks=r"-?C?\s*linker=.*|linker=.*|-Zcodegen-backend.*|-Clinker.*"),
+    "rustc": Tool(
+        "oLlC", ("--codegen",), writes=("-o",), asks=r"-?C?\s*linker=.*|linker=.*|-Zcodegen-backend.*|-Clinker.*"
+    ),
     "protoc": Tool("I", (), asks=r"--plugin=.*"),
-    "cmake": Tool("SBGDPCUE"[:6], ("--build", "--install", "--target", "--config"), asks=r"-DCMAKE_\w*(?:LAUNCHER|COMPILER)=/tmp.*|-P/.*|remove_directory"),
+    "cmake": Tool(
+        "SBGDPCUE"[:6],
+        ("--build", "--install", "--target", "--config"),
+        asks=r"-DCMAKE_\w*(?:LAUNCHER|COMPILER)=/tmp.*|-P/.*|remove_directory",
+    ),
     "ninja": Tool("fCjlkdtw", (), asks=r"-f/.*"),
     "ag": Tool("ABCmGp", ("--pager", "--path-to-ignore"), runs=("--pager",)),
-    "ctags": Tool("fLIo", ("--options", "--output-file"), writes=("-f", "-o", "--output-file"), asks=r"--options=.*|--_?xcmd.*|--langdef.*"),
+    "ctags": Tool(
+        "fLIo",
+        ("--options", "--output-file"),
+        writes=("-f", "-o", "--output-file"),
+        asks=r"--options=.*|--_?xcmd.*|--langdef.*",
+    ),
     "cscope": Tool(),
-    "exiftool": Tool("", (), asks=r"-if$|-config|-p$|-execute.*|-.*<.*|-delete_original.*|-overwrite_original.*|-.*=.*"),
+    "exiftool": Tool(
+        "", (), asks=r"-if$|-config|-p$|-execute.*|-.*<.*|-delete_original.*|-overwrite_original.*|-.*=.*"
+    ),
     "nginx": Tool("cgpe", (), asks=r"-[cgps].*"),
     "apache2": Tool("", (), asks=r"-[fcCkE].*"),
     "httpd": Tool("", (), asks=r"-[fcCkE].*"),
@@ -120,11 +210,20 @@ _TOOLS: dict[str, Tool] = {
     "mpv": Tool("", (), asks=r"--script.*|--input-ipc.*|--stream-record.*"),
     "vlc": Tool("", (), asks=r"--lua.*|--sout.*"),
     "bundle-x": Tool(),
-    "jest": Tool("c", (), asks=r"--(?:globalSetup|globalTeardown|runner|testRunner|reporters|transform|resolver|setupFiles\w*)=?/tmp.*"),
+    "jest": Tool(
+        "c",
+        (),
+        asks=r"--(?:globalSetup|globalTeardown|runner|testRunner|reporters|transform|resolver|setupFiles\w*)=?/tmp.*",
+    ),
     "pytest": Tool("kmnpcrWo", (), asks=r"--pdbcls.*|-p\s*/.*|--rootdir=/tmp.*|-c/tmp.*|--confcutdir.*"),
     "eslint": Tool("c", (), asks=r"--(?:rulesdir|resolve-plugins-relative-to|parser|plugin|config|format)[= ]?/tmp.*"),
     "black": Tool(),
-    "pre-commit": Tool("", (), asks=r"^(?:install|try-repo|init-templatedir|autoupdate|install-hooks)$", reason="installs hooks or runs another repository's"),
+    "pre-commit": Tool(
+        "",
+        (),
+        asks=r"^(?:install|try-repo|init-templatedir|autoupdate|install-hooks)$",
+        reason="installs hooks or runs another repository's",
+    ),
     "husky": Tool("", (), asks=r".*", reason="installs hooks"),
     "lefthook": Tool("", (), asks=r"^(?:install|add)$", reason="installs hooks"),
     "strip": Tool("o", (), writes=("-o",)),
@@ -144,9 +243,21 @@ _TOOLS: dict[str, Tool] = {
     "rundll32": Tool("", (), asks=r".*"),
     "regsvr32": Tool("", (), asks=r".*"),
     "mshta": Tool("", (), asks=r".*"),
-    "claude": Tool("", (), asks=r"--dangerously.*|config|mcp|--permission-mode.*|--allowed-?tools.*|--settings.*|-p$|--print", reason="starts or configures an agent"),
-    "codex": Tool("", (), asks=r"--dangerously.*|exec|--full-auto|--yolo|-a$|--ask-for-approval.*|--sandbox.*|-c$|mcp|e$", reason="starts or configures an agent"),
-    "gemini": Tool("", (), asks=r"--yolo|-y|--approval-mode.*|mcp|extensions|-p$", reason="starts or configures an agent"),
+    "claude": Tool(
+        "",
+        (),
+        asks=r"--dangerously.*|config|mcp|--permission-mode.*|--allowed-?tools.*|--settings.*|-p$|--print",
+        reason="starts or configures an agent",
+    ),
+    "codex": Tool(
+        "",
+        (),
+        asks=r"--dangerously.*|exec|--full-auto|--yolo|-a$|--ask-for-approval.*|--sandbox.*|-c$|mcp|e$",
+        reason="starts or configures an agent",
+    ),
+    "gemini": Tool(
+        "", (), asks=r"--yolo|-y|--approval-mode.*|mcp|extensions|-p$", reason="starts or configures an agent"
+    ),
     "opencode": Tool("", (), asks=r"run|auth|mcp|agent", reason="starts or configures an agent"),
     "aider": Tool("", (), asks=r".*", reason="starts an agent"),
     "goose-agent": Tool(),
@@ -156,7 +267,12 @@ _TOOLS: dict[str, Tool] = {
     "cursor-agent": Tool("", (), asks=r".*", reason="starts an agent"),
     "qwen": Tool("", (), asks=r".*", reason="starts an agent"),
     "llm": Tool("", (), asks=r"keys|install|--functions.*"),
-    "dshhooks": Tool("", (), asks=r"--disable.*|--no-plugins|--plugins.*|install|uninstall|call|--trust-project|trust|--approve.*", reason="changes or bypasses the hooks"),
+    "dshhooks": Tool(
+        "",
+        (),
+        asks=r"--disable.*|--no-plugins|--plugins.*|install|uninstall|call|--trust-project|trust|--approve.*",
+        reason="changes or bypasses the hooks",
+    ),
 }
 
 
@@ -164,7 +280,12 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
     asks = re.compile(tool.asks) if tool.asks else None
 
     def judge(inv: Invocation) -> Out | None:
-        p = inv.options(tool.values, (*tool.long_values, *tool.runs, *tool.writes), single_dash=any(v.startswith("-") and not v.startswith("--") and len(v) > 2 for v in tool.long_values) and inv.name in ("openssl",))
+        p = inv.options(
+            tool.values,
+            (*tool.long_values, *tool.runs, *tool.writes),
+            single_dash=any(v.startswith("-") and not v.startswith("--") and len(v) > 2 for v in tool.long_values)
+            and inv.name in ("openssl",),
+        )
         for value in p.values(*tool.runs) if tool.runs else ():
             if not _HELPERS.match(value.text):
                 inv.ask("runs a program: " + value.text.replace(UNKNOWN, "…")[:80])
@@ -174,14 +295,24 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
         inv.read_all(p.values(*tool.reads) if tool.reads else ())
         if tool.write_operand is not None and len(p.operands) > abs(tool.write_operand):
             inv.write(p.operands[tool.write_operand], None)
-        if inv.name == "openssl" and inv.texts[:1] and inv.texts[0] not in ("x509", "verify", "crl", "asn1parse", "s_client", "req", "dgst"):
+        if (
+            inv.name == "openssl"
+            and inv.texts[:1]
+            and inv.texts[0] not in ("x509", "verify", "crl", "asn1parse", "s_client", "req", "dgst")
+        ):
             inv.read_all(p.values("-in"))
         if asks is not None and any(asks.fullmatch(text) for text in inv.texts):
             inv.ask(tool.reason)
+        if inv.name == "openssl" and inv.texts[:1] == ["s_client"]:
+            if inv.stdin.tags or inv.stdin.text:
+                inv.ask("sends its input to another machine")
+            return Out(None, frozenset({"net"}))
         if inv.name == "cmake" and inv.texts[:1] == ["-E"] and len(inv.args) > 1:
             inv.run(inv.args[1:])
         if inv.name in ("gcc", "clang") and "-" in inv.texts:
-            inv.code("c", Arg(inv.stdin.text, inv.stdin.tags)) if inv.stdin.text is not None else inv.ask("compiles what is not known")
+            inv.code("c", Arg(inv.stdin.text, inv.stdin.tags)) if inv.stdin.text is not None else inv.ask(
+                "compiles what is not known"
+            )
         if inv.name == "unzip":
             _unpacked(inv, [a.text for a in p.values("-d")], p.operands[:1])
         return inv.stdin.derived("file")
@@ -210,7 +341,17 @@ def _produced(inv: Invocation) -> Out:
 
 for _name, _tool in _TOOLS.items():
     program(_name, reads=_name != "openssl")(_judge(_tool))
-for _alias, _target in {"g++": "gcc", "cc": "gcc", "c++": "gcc", "clang++": "clang", "py.test": "pytest", "mawk-x": "ar", "7zz": "7z", "pigz": "ar", "makeinfo": "ar"}.items():
+for _alias, _target in {
+    "g++": "gcc",
+    "cc": "gcc",
+    "c++": "gcc",
+    "clang++": "clang",
+    "py.test": "pytest",
+    "mawk-x": "ar",
+    "7zz": "7z",
+    "pigz": "ar",
+    "makeinfo": "ar",
+}.items():
     program(_alias, reads=True)(_judge(_TOOLS[_target]))
 
 
@@ -223,21 +364,67 @@ def tar(inv: Invocation) -> Out | None:
         if "f" in args[0].text and args[0].text[-1] != "f":
             letters = args[0].text.replace("f", "")
             args[0:1] = [args[0].with_text(letters), Arg("-f")]
-    p = inv.with_args(args).options("fCTXIFgHKNVbL", ("--file", "--directory", "--exclude", "--files-from", "--use-compress-program", "--to-command", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--transform", "--listed-incremental", "--exclude-from", "--strip-components", "--owner", "--group", "--mode", "--format", "--warning"), longs=("--to-stdout", "--checkpoint", "--use-compress"))
+    p = inv.with_args(args).options(
+        "fCTXIFgHKNVbL",
+        (
+            "--file",
+            "--directory",
+            "--exclude",
+            "--files-from",
+            "--use-compress-program",
+            "--to-command",
+            "--checkpoint-action",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+            "--rmt-command",
+            "--transform",
+            "--listed-incremental",
+            "--exclude-from",
+            "--strip-components",
+            "--owner",
+            "--group",
+            "--mode",
+            "--format",
+            "--warning",
+        ),
+        longs=("--to-stdout", "--checkpoint", "--use-compress"),
+    )
     for option in p:
-        if any(full.startswith(option.name) and len(option.name) > 4 for full in ("--checkpoint-action", "--to-command", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command")) and option.name not in ("--checkpoint", "--to-stdout"):
+        if any(
+            full.startswith(option.name) and len(option.name) > 4
+            for full in (
+                "--checkpoint-action",
+                "--to-command",
+                "--info-script",
+                "--new-volume-script",
+                "--rsh-command",
+                "--rmt-command",
+            )
+        ) and option.name not in ("--checkpoint", "--to-stdout"):
             inv.ask("runs a program: " + option.name)
             if option.value is not None:
                 inv.script(option.value.with_text(re.sub(r"^exec=", "", option.value.text)))
-        elif option.name in ("-I", "-F") or (option.name.startswith("--use") and "--use-compress-program".startswith(option.name)):
+        elif option.name in ("-I", "-F") or (
+            option.name.startswith("--use") and "--use-compress-program".startswith(option.name)
+        ):
             if option.value is not None and not _HELPERS.match(option.value.text):
                 inv.ask("runs a program: " + option.value.text[:80])
                 inv.script(option.value)
-        elif option.name in ("--remove-files", "--absolute-names", "-P", "--unlink-first", "--recursive-unlink", "--overwrite-dir"):
+        elif option.name in (
+            "--remove-files",
+            "--absolute-names",
+            "-P",
+            "--unlink-first",
+            "--recursive-unlink",
+            "--overwrite-dir",
+        ):
             inv.ask("removes files or writes outside its directory")
     creating = p.has("-c", "--create", "-r", "--append", "-u", "--update")
     if not creating:
-        _unpacked(inv, [v.text for v in p.values("-C", "--directory")], [v for v in p.values("-f", "--file") if v.text != "-"])
+        _unpacked(
+            inv, [v.text for v in p.values("-C", "--directory")], [v for v in p.values("-f", "--file") if v.text != "-"]
+        )
     for value in p.values("-f", "--file"):
         if value.text != "-" and ":" in value.text:
             inv.ask("moves data to another machine")
@@ -257,17 +444,43 @@ def tar(inv: Invocation) -> Out | None:
     return inv.stdin.derived("file") if extracted else ANYTHING
 
 
-@program("make", "gmake", "bmake", "nmake", "just", "task", "mage", "invoke-x", "rake-x", "doit", "earthly", "dagger", "mk", reads=False)
+@program(
+    "make gmake bmake nmake just task mage doit earthly dagger mk",
+    reads=False,
+)
 def make(inv: Invocation) -> Out | None:
     """Builds: ``SHELL=``, ``--eval``, makefiles from elsewhere or written by this command."""
-    p = inv.options("fCIjlowWE", ("--file", "--makefile", "--directory", "--eval", "--jobs", "--include-dir", "--justfile", "--working-directory", "--shell", "--taskfile"))
+    p = inv.options(
+        "fCIjlowWE",
+        (
+            "--file",
+            "--makefile",
+            "--directory",
+            "--eval",
+            "--jobs",
+            "--include-dir",
+            "--justfile",
+            "--working-directory",
+            "--shell",
+            "--taskfile",
+        ),
+    )
     if inv.name in ("make", "gmake", "bmake"):
         for value in p.values("--eval", "-E"):
             inv.ask("evaluates a rule from its arguments")
             inv.code("make", value)
     for operand in p.operands:
         name, equals, value = operand.text.partition("=")
-        if equals and name.strip(":+?") in ("SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKE", "MAKEFILES", "BASH_ENV", "LD_PRELOAD", "PATH"):
+        if equals and name.strip(":+?") in (
+            "SHELL",
+            ".SHELLFLAGS",
+            "MAKEFLAGS",
+            "MAKE",
+            "MAKEFILES",
+            "BASH_ENV",
+            "LD_PRELOAD",
+            "PATH",
+        ):
             inv.ask(f"sets {name} for every recipe")
         elif equals:
             inv.engine.arm(name, operand.with_text(value), inv.state)
@@ -292,20 +505,30 @@ def make(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-@program("pass", "gopass", "bw", "lpass", "1password", "keepassxc-cli", "secret-tool", "security", "keyring", "kwallet-query", "pass-cli", "rbw", "dashlane", "ykman", "age", "openssl-enc", "gpg", "gpg2", "ssh-agent-list", "cmdkey", "klist", "chainsaw", "mimikatz", "lazagne", "trufflehog", "gitleaks-x", reads=True)
+@program(
+    "pass gopass bw lpass 1password keepassxc-cli secret-tool security keyring kwallet-query pass-cli rbw dashlane "
+    "ykman age openssl-enc gpg gpg2 ssh-agent-list cmdkey klist chainsaw mimikatz lazagne trufflehog",
+    reads=True,
+)
 def vaults(inv: Invocation) -> Out | None:
     """Password stores and keys."""
     joined = " ".join(inv.texts)
     if inv.name in ("gpg", "gpg2"):
         if re.search(r"--export-secret|--export-options.*backup", joined):
             inv.deny("exports secret keys")
-        elif re.search(r"--delete-|--batch.*--yes.*--delete|--gen-|--quick-|--decrypt|(?:^|\s)-d\b|--import\b|--edit-key|--pinentry|--passphrase", joined):
+        elif re.search(
+            r"--delete-|--batch.*--yes.*--delete|--gen-|--quick-|--decrypt|(?:^|\s)-d\b|--import\b|--edit-key|--pinentry|--passphrase",
+            joined,
+        ):
             inv.ask("changes keys")
         for value in inv.options("or", ("--output", "--recipient")).values("-o", "--output"):
             inv.write(value)
         return Out(None, inv.stdin.tags | {"decoded"})
     if inv.name == "security":
-        if re.search(r"dump-keychain|find-(?:generic|internet)-password|export|delete-|add-|unlock-keychain|set-|authorizationdb|import", joined):
+        if re.search(
+            r"dump-keychain|find-(?:generic|internet)-password|export|delete-|add-|unlock-keychain|set-|authorizationdb|import",
+            joined,
+        ):
             inv.deny("reads or changes the keychain")
         return ANYTHING
     if inv.name == "age" and "-d" not in inv.texts and "--decrypt" not in inv.texts:
@@ -326,7 +549,12 @@ def onepassword(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-@program("git-credential-osxkeychain", "git-credential-manager", "git-credential-store", "git-credential-cache", "git-credential-libsecret", "git-credential-manager-core", "docker-credential-desktop", "docker-credential-osxkeychain", "docker-credential-pass", "docker-credential-secretservice", "docker-credential-helper", reads=False)
+@program(
+    "git-credential-osxkeychain git-credential-manager git-credential-store git-credential-cache "
+    "git-credential-libsecret git-credential-manager-core docker-credential-desktop docker-credential-osxkeychain "
+    "docker-credential-pass docker-credential-secretservice docker-credential-helper",
+    reads=False,
+)
 def credential_helper(inv: Invocation) -> None:
     """Credential helpers print secrets."""
     inv.deny("hands out stored credentials")

@@ -69,6 +69,12 @@ _WRAPPERS: dict[str, Wrapper] = {
     "dbus-launch": Wrapper(),
     "xvfb-run": Wrapper("efnpsl", ("--server-num", "--server-args", "--error-file", "--auth-file")),
     "ltrace": Wrapper("aAeFlnopsSuwx"),
+    "tini": Wrapper("pe"),
+    "dumb-init": Wrapper(),
+    "faketime": Wrapper("f", skip=1),
+    "cgexec": Wrapper("g"),
+    "with-contenv": Wrapper(),
+    "s6-setuidgid": Wrapper(skip=1),
     "strace": Wrapper("abeEIoOpPsSuX", ("--output", "--trace"), writes=("-o", "--output")),
     "valgrind": Wrapper(),
     "perf": Wrapper("eo", ("--event", "--output")),
@@ -79,7 +85,27 @@ _WRAPPERS: dict[str, Wrapper] = {
     "pv": Wrapper(),
     "choom": Wrapper("np", ("--adjust",)),
     "systemd-inhibit": Wrapper("", ("--what", "--who", "--why", "--mode")),
-    "hyperfine": Wrapper("wrmMnSPDLcisI", ("--warmup", "--runs", "--prepare", "--setup", "--cleanup", "--conclude", "--shell", "--min-runs", "--max-runs", "--export-json", "--export-markdown", "--command-name", "--parameter-list", "--parameter-scan"), shell=("-p", "--prepare", "--setup", "-s", "--cleanup", "-c", "--conclude"), joined=True),
+    "hyperfine": Wrapper(
+        "wrmMnSPDLcisI",
+        (
+            "--warmup",
+            "--runs",
+            "--prepare",
+            "--setup",
+            "--cleanup",
+            "--conclude",
+            "--shell",
+            "--min-runs",
+            "--max-runs",
+            "--export-json",
+            "--export-markdown",
+            "--command-name",
+            "--parameter-list",
+            "--parameter-scan",
+        ),
+        shell=("-p", "--prepare", "--setup", "-s", "--cleanup", "-c", "--conclude"),
+        joined=True,
+    ),
     "watch": Wrapper("nq", ("--interval", "--equexit"), joined=True),
     "entr": Wrapper(),
     "watchexec": Wrapper("ewfis", ("--exts", "--watch", "--filter", "--ignore", "--signal")),
@@ -98,12 +124,24 @@ _WRAPPERS: dict[str, Wrapper] = {
     "setpriv": Wrapper("", ("--reuid", "--regid", "--groups"), ask="runs with other privileges"),
     "capsh": Wrapper("", ask="runs with other privileges"),
     "chroot": Wrapper("", ("--userspec", "--groups"), skip=1, ask="changes the root directory"),
-    "unshare": Wrapper("SG", ("--map-user", "--map-group", "--setuid", "--setgid", "--root", "--wd"), ask="runs in other namespaces"),
+    "unshare": Wrapper(
+        "SG", ("--map-user", "--map-group", "--setuid", "--setgid", "--root", "--wd"), ask="runs in other namespaces"
+    ),
     "nsenter": Wrapper("tSG", ("--target", "--setuid", "--setgid"), ask="enters other namespaces"),
-    "bwrap": Wrapper("", ("--bind", "--ro-bind", "--dev", "--proc", "--tmpfs", "--chdir", "--setenv"), ask="runs in a sandbox of its own making"),
+    "bwrap": Wrapper(
+        "",
+        ("--bind", "--ro-bind", "--dev", "--proc", "--tmpfs", "--chdir", "--setenv"),
+        ask="runs in a sandbox of its own making",
+    ),
     "firejail": Wrapper(ask="runs in a sandbox of its own making"),
-    "systemd-run": Wrapper("pEtH", ("--unit", "--property", "--setenv", "--on-calendar", "--on-active", "--uid", "--gid", "--slice"), ask="starts a service outside this shell"),
-    "start-stop-daemon": Wrapper("xnpuaceN", ("--exec", "--name", "--pidfile", "--user", "--startas", "--chuid"), ask="starts a daemon"),
+    "systemd-run": Wrapper(
+        "pEtH",
+        ("--unit", "--property", "--setenv", "--on-calendar", "--on-active", "--uid", "--gid", "--slice"),
+        ask="starts a service outside this shell",
+    ),
+    "start-stop-daemon": Wrapper(
+        "xnpuaceN", ("--exec", "--name", "--pidfile", "--user", "--startas", "--chuid"), ask="starts a daemon"
+    ),
     "daemonize": Wrapper("acepolEuS", ask="starts a daemon"),
     "aws-vault": Wrapper(ask="hands out credentials"),
 }
@@ -114,6 +152,8 @@ def _judge(wrapper: Wrapper) -> Callable[[Invocation], Out | None]:
         if wrapper.ask:
             inv.ask(wrapper.ask)
         parsed = inv.options(wrapper.values, wrapper.long_values, stop=True)
+        if inv.name in ("strace", "ltrace", "perf") and parsed.has("-p"):
+            inv.ask("enters another process")
         for option in parsed:
             if option.value is not None and option.value.text.lstrip().startswith(("|", "!")):
                 inv.script(option.value.with_text(option.value.text.lstrip()[1:]))
@@ -221,16 +261,24 @@ _SUDO_FINE = {
 @program("sudo", reads=False)
 def sudo(inv: Invocation) -> Out | None:
     """Runs with other privileges: asks unless the command only looks."""
-    parsed = inv.options("aCcDghpRrTtuU", ("--user", "--group", "--host", "--chdir", "--chroot", "--prompt", "--close-from"), stop=True)
+    parsed = inv.options(
+        "aCcDghpRrTtuU", ("--user", "--group", "--host", "--chdir", "--chroot", "--prompt", "--close-from"), stop=True
+    )
     rest = list(parsed.rest)
     while rest and "=" in rest[0].text.split("/")[0]:
         name, _, value = rest[0].text.partition("=")
         inv.engine.arm(name, rest[0].with_text(value), inv.state)
         rest.pop(0)
-    fine = _SUDO_FINE.get(rest[0].text) if rest and not parsed.has("-s", "-i", "-e", "--shell", "--login", "--edit") else None
-    if fine is None and not parsed.has("-l", "-v", "-V", "-n", "--list", "--version") or (fine and (len(rest) < 2 or rest[1].text not in fine)):
-        inv.ask("runs with administrator privileges")
-    elif fine is None and rest:
+    fine = (
+        _SUDO_FINE.get(rest[0].text)
+        if rest and not parsed.has("-s", "-i", "-e", "--shell", "--login", "--edit")
+        else None
+    )
+    if (
+        (fine is None
+        and not parsed.has("-l", "-v", "-V", "-n", "--list", "--version"))
+        or (fine and (len(rest) < 2 or rest[1].text not in fine))
+    ) or (fine is None and rest):
         inv.ask("runs with administrator privileges")
     return inv.run(rest) if rest else ANYTHING
 
@@ -251,19 +299,30 @@ def su(inv: Invocation) -> Out | None:
 def xargs(inv: Invocation) -> Out | None:
     """Runs a command with arguments from its input or a file."""
     parsed = inv.options(
-        "aEdILnPsRJS", ("--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"), stop=True
+        "aEdILnPsRJS",
+        ("--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"),
+        stop=True,
     )
     for value in parsed.values("-a", "--arg-file"):
         inv.read(value)
     rest = list(parsed.rest) or [Arg("echo")]
     tags = inv.stdin.tags | {"stdin"}
-    mark = next((o.value.text for o in parsed if o.name in ("-I", "-J", "--replace") and o.value is not None and o.value.text), "")
+    mark = next(
+        (o.value.text for o in parsed if o.name in ("-I", "-J", "--replace") and o.value is not None and o.value.text),
+        "",
+    )
     if any(o.name in ("-i", "--replace") and o.value is None for o in parsed):
         mark = "{}"
     items = _items(inv, whole=parsed.has("-0", "--null", "-d", "--delimiter"))
     for tag in sorted(tags):
         if tag.startswith("path:"):  # the names of secrets were searched for
-            inv.run([*(a.with_text(a.text.replace(mark, tag[5:])) if mark else a for a in rest), *([] if mark else [Arg(tag[5:])])], ANYTHING)
+            inv.run(
+                [
+                    *(a.with_text(a.text.replace(mark, tag[5:])) if mark else a for a in rest),
+                    *([] if mark else [Arg(tag[5:])]),
+                ],
+                ANYTHING,
+            )
     if mark:
         filled = [_filled(arg, mark, items, tags) for arg in rest]
         return inv.run(filled, ANYTHING)
@@ -291,7 +350,21 @@ def _filled(arg: Arg, mark: str, items: list[Arg] | None, tags: frozenset[str]) 
 @program("parallel", "rush", reads=False)
 def parallel(inv: Invocation) -> Out | None:
     """Runs a shell command line per input; without one its input *is* the commands."""
-    parsed = inv.options("jaINdCS", ("--jobs", "--arg-file", "--colsep", "--delay", "--joblog", "--results", "--max-args", "--sshlogin", "--tmpdir"), stop=True)
+    parsed = inv.options(
+        "jaINdCS",
+        (
+            "--jobs",
+            "--arg-file",
+            "--colsep",
+            "--delay",
+            "--joblog",
+            "--results",
+            "--max-args",
+            "--sshlogin",
+            "--tmpdir",
+        ),
+        stop=True,
+    )
     words: list[Arg] = []
     for arg in parsed.rest:
         if arg.text.startswith(":::"):
@@ -354,7 +427,28 @@ def busybox(inv: Invocation) -> Out | None:
 @program("tmux", "screen", "zellij", "byobu", reads=False)
 def multiplexer(inv: Invocation) -> Out | None:
     """Commands given to a multiplexer run in its shell; ``send-keys`` types them."""
-    verbs = ("new-session", "new", "new-window", "neww", "split-window", "splitw", "send-keys", "send", "run-shell", "run", "respawn-pane", "if-shell", "pipe-pane", "-dm", "-dmS", "-X", "-d", "-m", "display-popup", "popup")
+    verbs = (
+        "new-session",
+        "new",
+        "new-window",
+        "neww",
+        "split-window",
+        "splitw",
+        "send-keys",
+        "send",
+        "run-shell",
+        "run",
+        "respawn-pane",
+        "if-shell",
+        "pipe-pane",
+        "-dm",
+        "-dmS",
+        "-X",
+        "-d",
+        "-m",
+        "display-popup",
+        "popup",
+    )
     if any(text in verbs for text in inv.texts):
         for arg in inv.args:
             if not arg.text.startswith("-") and arg.text not in verbs and arg.text not in ("Enter", "C-m"):
@@ -365,7 +459,10 @@ def multiplexer(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-@program("busctl", "gdbus", "dbus-send", "qdbus", "xdotool", "ydotool", "wtype", reads=False)
+@program(
+    "busctl gdbus dbus-send qdbus xdotool ydotool wtype",
+    reads=False,
+)
 def remote_control(inv: Invocation) -> None:
     """Drives other programs."""
     inv.ask("drives other programs")

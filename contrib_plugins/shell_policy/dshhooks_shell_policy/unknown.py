@@ -1,0 +1,92 @@
+"""Programs no rule knows: what their arguments still give away.
+
+An unknown program may be a wrapper (``tini -- rm ...``), may take a script (``--exec '...'``), may be a command line for
+something that can be destroyed (``acme projects delete``) and may write where others read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .grammar.nodes import ShellSyntaxError
+from .grammar.parser import parse
+from .paths import Kind, write_kind
+from .registry import canonical_name
+from .values import ANYTHING
+
+if TYPE_CHECKING:
+    from .invocation import Invocation
+
+#: Names that are commands when they stand among the arguments of an unknown program.
+_COMMANDS = frozenset(
+    "rm sh bash zsh dash ksh python perl ruby node php git sudo su env xargs dd chmod chown kill pkill killall curl wget docker kubectl find mkfs nc ssh scp rsync shred mv tee eval"
+    " crontab systemctl reboot shutdown terraform aws psql mysql npm npx pip".split()
+)
+_SCRIPT_OPTION = re.compile(
+    r"(?:-[cex]|--?(?:exec|execute|command|cmd|eval|run|shell|hook|script|pre|post|before|after|preview|pager|editor|on-\w+|\w+-(?:cmd|command|hook|exec)))$"
+)
+_SCRIPT_VALUE = re.compile(r"(--?[\w-]+)=(.*\s.*)", re.DOTALL)
+_DESTROYS = re.compile(
+    r"(?i)(?:.*[:-])?(?:destroy|delete|delete-all|del|purge|wipe|nuke|drop|drop-all|uninstall|terminate|erase|deprovision|teardown|factory-reset|decommission|revoke|unpublish)$"
+)
+_OUTPUT = re.compile(
+    r"(?:-o|-O|--(?:out|output|outfile|output-file|outdir|output-dir|dest|destination|log-file|logfile|save|write|target))$"
+)
+_ATTACHED_OUTPUT = re.compile(
+    r"--(?:out|output|outfile|output-file|outdir|output-dir|dest|destination|log-file|logfile|save|target)=(.+)"
+)
+
+
+def judge_unknown(inv: Invocation) -> None:
+    """Judge what can be seen of a program without a rule."""
+    _wrapped(inv)
+    _scripts(inv)
+    _outputs(inv)
+    words = [text for text in inv.texts if not text.startswith("-")][:3]
+    if any(_DESTROYS.fullmatch(word) for word in words):
+        inv.ask("seems to destroy something: " + " ".join(words)[:80])
+    if re.search(
+        r"--(?:yes-i-really|no-preserve-root|destroy\b|delete-all|purge\b|force-reset|drop\b|wipe\b)",
+        " ".join(inv.texts),
+    ):
+        inv.ask("is told to destroy something")
+
+
+def _wrapped(inv: Invocation) -> None:
+    for index, arg in enumerate(inv.args[:8]):
+        base = canonical_name(arg.text.rsplit("/", 1)[-1])
+        if base in _COMMANDS and index + 1 < len(inv.args) and arg.known:
+            inv.run(inv.args[index:], ANYTHING)
+            return
+
+
+def _scripts(inv: Invocation) -> None:
+    for index, arg in enumerate(inv.args):
+        attached = _SCRIPT_VALUE.fullmatch(arg.text)
+        if attached and _SCRIPT_OPTION.match(attached.group(1)):
+            value = arg.with_text(attached.group(2))
+        elif index and " " in arg.text and _SCRIPT_OPTION.match(inv.args[index - 1].text):
+            value = arg
+        else:
+            continue
+        try:
+            parse(value.text)
+        except ShellSyntaxError:
+            continue  # not a shell script, whatever it is
+        if value.known:
+            inv.script(value)
+
+
+def _outputs(inv: Invocation) -> None:
+    for index, arg in enumerate(inv.args):
+        attached = _ATTACHED_OUTPUT.fullmatch(arg.text)
+        if attached:
+            inv.write(arg.with_text(attached.group(1)))
+        elif index and _OUTPUT.match(inv.args[index - 1].text) and not arg.text.startswith("-"):
+            inv.write(arg)
+        elif not arg.text.startswith("-") and len(arg.text) < 500:
+            for place in inv.places(arg):
+                kind = write_kind(place)
+                if kind is Kind.POLICY or (kind is Kind.PERSISTENCE and place.startswith(("~/.", "/etc"))):
+                    inv.ask(f"may change {place}: {kind.value}")

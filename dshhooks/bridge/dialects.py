@@ -1,0 +1,213 @@
+"""The dialects and the two profiles: every place where they differ, as data.
+
+A *dialect* is whose file format a hook file is written in; a *profile* says how literally it is read: ``seed`` is the
+first contract to the letter, ``current`` is what today's products were seen to do. Code elsewhere asks
+``rules(dialect, profile).<switch>`` and never compares dialect names; the events themselves are in ``events.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from attrs import evolve, field, fields, frozen
+
+__all__ = ["BASE_MEMBERS", "DEFAULT_TIMEOUTS", "DIALECTS", "KINDS", "LAYOUT", "PLACEHOLDERS", "PROFILES", "ROOT_KEYS",
+           "TYPE_WORDS", "UNSUPPORTED_EVENTS", "UNSUPPORTED_TYPES", "WELL_KNOWN_TOOLS", "Dialect", "Place", "Profile",
+           "Rules", "profile_of", "rules", "switches"]  # fmt: skip
+
+Dialect = Literal["claude", "codex", "opencode", "native"]
+Profile = Literal["seed", "current"]
+
+DIALECTS: Final[tuple[Dialect, ...]] = ("claude", "codex", "opencode", "native")
+PROFILES: Final[tuple[Profile, ...]] = ("seed", "current")
+KINDS: Final = ("shell", "webhook", "oracle", "proxy")
+
+# The key of a file under which its events stand.
+ROOT_KEYS: Final[Mapping[Dialect, str]] = {"claude": "hooks", "codex": "hooks", "opencode": "hooks", "native": "events"}
+
+# What `type` may say (A.4.1); an absent `type` is "command".
+TYPE_WORDS: Final[Mapping[Dialect, Mapping[str, str]]] = {
+    "claude": {"command": "shell", "http": "webhook", "prompt": "oracle", "agent": "proxy"},
+    "codex": {"command": "shell", "http": "webhook", "prompt": "oracle", "agent": "proxy"},
+    "opencode": {"command": "shell", "http": "webhook", "subagent": "proxy"},
+    "native": {
+        "command": "shell", "http": "webhook", "prompt": "oracle", "agent": "proxy", "subagent": "proxy",
+        "shell": "shell", "webhook": "webhook", "oracle": "oracle", "proxy": "proxy",
+    },
+}  # fmt: skip
+
+# Types the products have and we skip with a warning.
+UNSUPPORTED_TYPES: Final[Mapping[Dialect, frozenset[str]]] = {
+    "claude": frozenset({"mcp_tool"}),
+    "codex": frozenset({"mcp_tool"}),
+    "opencode": frozenset(),
+    "native": frozenset(),
+}
+
+# Events the products have and we do not run (A.2.1): reported once per event and file, never an error.
+UNSUPPORTED_EVENTS: Final[Mapping[Dialect, frozenset[str]]] = {
+    "claude": frozenset({
+        "Setup", "UserPromptExpansion", "PermissionRequest", "PermissionDenied", "PostToolBatch", "MessageDisplay",
+        "TaskCreated", "TaskCompleted", "StopFailure", "TeammateIdle", "InstructionsLoaded", "ConfigChange",
+        "CwdChanged", "DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PostCompact",
+        "Elicitation", "ElicitationResult", "PreModelSwitch", "PostModelSwitch",
+    }),
+    "codex": frozenset({"PermissionRequest", "PreCompact", "PostCompact", "Interrupt", "StopFailure"}),
+    "opencode": frozenset(),
+    "native": frozenset(),
+}  # fmt: skip
+
+# Seconds, when neither the hook nor the runtime says (A.6.8).
+DEFAULT_TIMEOUTS: Final[Mapping[str, float]] = {"shell": 600.0, "webhook": 600.0, "oracle": 30.0, "proxy": 60.0}
+
+# Members every payload has, with what stands there when the host does not say (A.5).
+BASE_MEMBERS: Final = ("session_id", "transcript_path", "cwd", "hook_event_name", "permission_mode")
+
+# `${NAME}` in a command: exported, and put in as text in the `args` form only (decisions.md 7.27).
+PLACEHOLDERS: Final = ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "PLUGIN_ROOT", "PLUGIN_DATA")
+
+# Names of tools people write in matchers, to tell a slip of case from a name we have never heard.
+WELL_KNOWN_TOOLS: Final = (
+    "Bash", "Edit", "MultiEdit", "Write", "Read", "Glob", "Grep", "LS", "NotebookEdit", "NotebookRead", "WebFetch",
+    "WebSearch", "Task", "Agent", "Skill", "TodoWrite", "ExitPlanMode", "AskUserQuestion", "apply_patch",
+)  # fmt: skip
+
+
+@frozen
+class Place:
+    """Where a hook file is looked for: below the home or the working directory."""
+
+    scope: Literal["user", "project", "local"]
+    dialect: Dialect
+    path: str
+
+
+# Later is more specific (A.9.1).
+LAYOUT: Final = (
+    Place("user", "claude", ".claude/settings.json"),
+    Place("user", "codex", ".codex/hooks.json"),
+    Place("user", "opencode", ".config/opencode/opencode.json"),
+    Place("user", "native", ".config/dshhooks/hooks.json"),
+    Place("project", "claude", ".claude/settings.json"),
+    Place("project", "codex", ".codex/hooks.json"),
+    Place("project", "opencode", "opencode.json"),
+    Place("project", "native", ".dsh-hooks.json"),
+    Place("local", "claude", ".claude/settings.local.json"),
+)
+
+
+def _switch(topic: str, /, **meanings: str) -> Any:
+    """A switch of :class:`Rules`: what it is about, and each value in words for the table in the documentation."""
+    return field(metadata={"topic": topic, "meanings": meanings})
+
+
+@frozen
+class Rules:
+    """How one dialect is read in one profile; each attribute is one row of the table of differences."""
+
+    # None: every pattern is a list of literals. "": every pattern is a regular expression. Otherwise: a pattern made of
+    # these characters only is a list of literals, any other a regular expression.
+    exact_characters: str | None = _switch("matcher: pattern of names")
+    separators: str = _switch("matcher: separators of names")
+    payload: Literal["flat", "envelope"] = _switch(
+        "payload", flat="flat object", envelope="`event` (canonical), `ts`, then the same members"
+    )
+    stdin_newline: bool = _switch("stdin ends with a newline", true="yes", false="no")
+    no_transcript: str | None = _switch("`transcript_path` when there is none")
+    permission_mode: Literal["always", "in-turns", "host"] = _switch(
+        "`permission_mode`",
+        **{
+            "always": "`default` unless the host says",
+            "in-turns": "the same, but not on session start and end",
+            "host": "only when the host says",
+        },
+    )
+    json_on_exit_2: bool = _switch("JSON on stdout at exit 2", true="read; it still denies", false="not read")
+    json_on_other_exit: Literal["ignored", "denials", "read"] = _switch(
+        "JSON on stdout at other non-zero exits",
+        ignored="not read",
+        denials="a deny or ask counts, the rest not",
+        read="read",
+    )
+    nameless_block: Literal["accepted"] = _switch(
+        "answer without `hookEventName`", accepted="accepted, with a warning"
+    )
+    condition: Literal["evaluated", "ignored"] = _switch(
+        "`if`", evaluated="evaluated on tool events", ignored="not evaluated: a warning, and the hook runs"
+    )
+    header_variables: Literal["allowed", "known"] = _switch(
+        "variables in webhook headers",
+        allowed="only those in `allowedEnvVars`, others become empty",
+        known="every known one without `allowedEnvVars`; unknown ones stay as they are",
+    )
+    append_payload: bool = _switch(
+        "prompt without `$ARGUMENTS`", true="the payload is appended", false="sent as it is"
+    )
+    whole_seconds: bool = _switch("fraction of a second in `timeout`", true="kept, with a warning", false="kept")
+
+
+_WORD: Final = "A-Za-z0-9_"
+
+_SEED: Final = Rules(
+    exact_characters="",
+    separators="|",
+    payload="flat",
+    stdin_newline=True,
+    no_transcript="",
+    permission_mode="always",
+    json_on_exit_2=False,
+    json_on_other_exit="ignored",
+    nameless_block="accepted",
+    condition="ignored",
+    header_variables="known",
+    append_payload=False,
+    whole_seconds=False,
+)
+_CLAUDE_SEED: Final = evolve(_SEED, exact_characters=None, separators="|,")
+
+_RULES: Final[Mapping[tuple[Dialect, Profile], Rules]] = MappingProxyType({
+    ("claude", "seed"): _CLAUDE_SEED,
+    ("claude", "current"): evolve(
+        _CLAUDE_SEED,
+        exact_characters=_WORD + r" ,|\-",
+        permission_mode="in-turns",
+        json_on_exit_2=True,
+        json_on_other_exit="read",
+        condition="evaluated",
+        header_variables="allowed",
+        append_payload=True,
+    ),
+    ("codex", "seed"): evolve(_SEED, whole_seconds=True),
+    ("codex", "current"): evolve(
+        _SEED,
+        exact_characters=_WORD + "|",
+        stdin_newline=False,
+        no_transcript=None,
+        json_on_other_exit="denials",
+        header_variables="allowed",
+        whole_seconds=True,
+    ),
+    ("opencode", "seed"): _SEED,
+    ("opencode", "current"): evolve(_SEED, json_on_other_exit="denials", condition="evaluated"),
+    # Native files have one reading only: the format is ours, nothing else can change under it.
+    ("native", "seed"): evolve(
+        _CLAUDE_SEED, payload="envelope", permission_mode="host", condition="evaluated"
+    ),
+})  # fmt: skip
+
+
+def profile_of(dialect: Dialect, wanted: Profile | None = None) -> Profile:
+    """Return the profile a file is read in: the wanted one, ``current`` without a wish, always ``seed`` for native."""
+    return "seed" if dialect == "native" else wanted or "current"
+
+
+def rules(dialect: Dialect, profile: Profile) -> Rules:
+    """Return how a dialect is read in a profile."""
+    return _RULES[dialect, profile_of(dialect, profile)]
+
+
+def switches() -> tuple[Any, ...]:
+    """Return the attributes of :class:`Rules`, each with its ``topic`` and ``meanings``: the rows of the table."""
+    return tuple(fields(Rules))

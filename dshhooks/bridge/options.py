@@ -1,0 +1,195 @@
+"""Options of the external hook runtime (spec/external-hooks.md A.9.3): checked when they are made, not when used."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeVar, get_args
+
+from attrs import field, frozen
+
+from dshhooks.bridge.dialects import DEFAULT_TIMEOUTS, DIALECTS, PROFILES, Dialect, Profile
+from dshhooks.bridge.model import Hook, OnError, Source
+
+__all__ = ["BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"]
+
+T = TypeVar("T")
+PathLike = str | os.PathLike[str]
+
+
+def _positive(_instance: object, attribute: Any, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{attribute.name} must be a number of seconds above 0, not {value!r}")
+
+
+def _count(_instance: object, attribute: Any, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{attribute.name} must be a whole number above 0, not {value!r}")
+
+
+def _flag(_instance: object, attribute: Any, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{attribute.name} must be True or False, not {value!r}")
+
+
+def _filled(_instance: object, attribute: Any, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{attribute.name} must be a text that is not empty, not {value!r}")
+
+
+def _optional_text(instance: object, attribute: Any, value: Any) -> None:
+    if value is not None:
+        _filled(instance, attribute, value)
+
+
+def _one_of(*choices: Any) -> Callable[[object, Any, Any], None]:
+    def check(_instance: object, attribute: Any, value: Any) -> None:
+        if value not in choices:
+            raise ValueError(f"{attribute.name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+    return check
+
+
+def _callable(_instance: object, attribute: Any, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise TypeError(f"{attribute.name} must be a function of a Source, not {value!r}")
+
+
+def _path(value: PathLike | None) -> Path | None:
+    return None if value is None else Path(value)
+
+
+def _made(kind: Callable[..., T]) -> Callable[[Any], Any]:
+    """Accept a mapping where an options class is wanted: what a configuration file holds."""
+
+    def convert(value: Any) -> Any:
+        return kind(**value) if isinstance(value, Mapping) else value
+
+    return convert
+
+
+def _is(kind: type, *, optional: bool) -> Callable[[object, Any, Any], None]:
+    def check(_instance: object, attribute: Any, value: Any) -> None:
+        if not isinstance(value, kind) and not (optional and value is None):
+            raise TypeError(f"{attribute.name} must be {kind.__name__}, not {value!r}")
+
+    return check
+
+
+def _aliases(value: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    return MappingProxyType({name: (others,) if isinstance(others, str) else tuple(others)
+                             for name, others in value.items()})  # fmt: skip
+
+
+@frozen(kw_only=True)
+class LlmOptions:
+    """The model oracles ask: an OpenAI-compatible server. Both ``base_url`` and ``model`` are needed."""
+
+    base_url: str = field(validator=_filled)
+    model: str = field(validator=_filled)
+    api_key: str | None = field(default=None, validator=_optional_text, repr=False)
+
+
+@frozen(kw_only=True)
+class ProxyOptions:
+    """The command proxies run when the hook names none."""
+
+    command: str = field(validator=_filled)
+
+
+@frozen(kw_only=True)
+class Limits:
+    """How much of an answer is kept: bytes of output, characters of a context and of a matched subject."""
+
+    stdout: int = field(default=1 << 20, validator=_count)
+    stderr: int = field(default=1 << 16, validator=_count)
+    context: int = field(default=10_000, validator=_count)
+    subject: int = field(default=1_000, validator=_count)
+    line: int = field(default=1 << 24, validator=_count)
+
+
+_NO_ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+
+
+@frozen(kw_only=True)
+class BridgeOptions:
+    """What a :class:`HookRuntime` is made with. A wrong value raises ``ValueError`` or ``TypeError`` here.
+
+    Args:
+        discover: Look for hook files in the places of A.9.1.
+        config_path: One pinned file; discovery is off then, and the file is trusted.
+        dialect: The dialect of the pinned file; ``None``: guessed from its name, place and content.
+        profile: How files are read; ``None``: ``current``. Native files are always read in ``seed``.
+        matcher_profile: The same for matchers alone; ``None``: as ``profile``.
+        lenient: Hooks that stand directly under an event are taken for a group that matches everything.
+        cwd: Working directory; ``None``: the process's when files are read.
+        home: Home directory; ``None``: the user's.
+        project_dir: What ``CLAUDE_PROJECT_DIR`` says; ``None``: the dispatch's working directory.
+        plugin_root: What ``CLAUDE_PLUGIN_ROOT`` says.
+        plugin_data: What ``CLAUDE_PLUGIN_DATA`` says.
+        llm: The model of oracles; a mapping will do.
+        proxy: The runner of proxies; a mapping will do.
+        timeout_sec: Seconds for hooks that name none; ``None``: per kind.
+        event_timeouts: Seconds by canonical event, for hooks that name none; before ``timeout_sec``.
+        on_error: What infrastructure failures do: ``warn``, ``block`` or ``ignore``.
+        stderr_cap: Characters of stderr in logs and history.
+        parallel: Hooks of one event run at the same time; the answer is the same.
+        dedupe: The same handler configured twice runs once.
+        strict_json: Output that looks like JSON and is none counts as an infrastructure failure.
+        limits: How much output is kept; a mapping will do.
+        tool_aliases: Further names of a tool that matchers are tested against, by its name.
+        history: Where runs are recorded; ``None``: in memory only.
+        trust: Says whether a project's file may run; ``None``: what the user has trusted before.
+    """
+
+    discover: bool = field(default=True, validator=_flag)
+    config_path: Path | None = field(default=None, converter=_path)
+    dialect: Dialect | None = field(default=None, validator=_one_of(None, *DIALECTS))
+    profile: Profile | None = field(default=None, validator=_one_of(None, *PROFILES))
+    matcher_profile: Profile | None = field(default=None, validator=_one_of(None, *PROFILES))
+    lenient: bool = field(default=False, validator=_flag)
+    cwd: Path | None = field(default=None, converter=_path)
+    home: Path | None = field(default=None, converter=_path)
+    project_dir: Path | None = field(default=None, converter=_path)
+    plugin_root: Path | None = field(default=None, converter=_path)
+    plugin_data: Path | None = field(default=None, converter=_path)
+    llm: LlmOptions | None = field(default=None, converter=_made(LlmOptions), validator=_is(LlmOptions, optional=True))
+    proxy: ProxyOptions | None = field(
+        default=None, converter=_made(ProxyOptions), validator=_is(ProxyOptions, optional=True)
+    )
+    timeout_sec: float | None = field(default=None, validator=_positive)
+    event_timeouts: Mapping[str, float] = field(factory=dict)
+    on_error: OnError = field(default="warn", validator=_one_of(*get_args(OnError)))
+    stderr_cap: int = field(default=500, validator=_count)
+    parallel: bool = field(default=False, validator=_flag)
+    dedupe: bool = field(default=False, validator=_flag)
+    strict_json: bool = field(default=False, validator=_flag)
+    limits: Limits = field(factory=Limits, converter=_made(Limits), validator=_is(Limits, optional=False))
+    tool_aliases: Mapping[str, tuple[str, ...]] = field(default=_NO_ALIASES, converter=_aliases)
+    history: Path | None = field(default=None, converter=_path)
+    trust: Callable[[Source], bool] | None = field(default=None, validator=_callable)
+
+    @event_timeouts.validator
+    def _check_event_timeouts(self, attribute: Any, value: Mapping[str, float]) -> None:
+        from dshhooks.bridge.events import EVENTS
+
+        for event, seconds in value.items():
+            if event not in EVENTS:
+                raise ValueError(f"{attribute.name} has {event!r}, which is no canonical event: {', '.join(EVENTS)}")
+            _positive(self, attribute, seconds)
+
+    def timeout_of(self, hook: Hook) -> float:
+        """Return the seconds a hook may take: its own, the event's, the runtime's, its kind's (A.6.8)."""
+        for seconds in (hook.timeout, self.event_timeouts.get(hook.canonical), self.timeout_sec):
+            if seconds is not None:
+                return seconds
+        return DEFAULT_TIMEOUTS.get(hook.kind, DEFAULT_TIMEOUTS["shell"])
+
+    def on_error_of(self, hook: Hook) -> OnError:
+        """Return what a failure of the hook does: its own word, else the runtime's."""
+        return hook.on_error or self.on_error

@@ -1,0 +1,59 @@
+"""Who may come in: what a plugin is called, and whether its functions have a form their hooks can call."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from dshhooks.engine.plan import async_form
+from hookspecs.errors import PluginError, error_message
+from hookspecs.markers import Authority, HookMeta
+
+__all__ = ["instantiate", "own_name", "refuse_misfit"]
+
+# Nobody looks at what these answer, so a generator that nobody runs would go unnoticed.
+_SILENT = (Authority.OBSERVE, Authority.CHECKPOINT)
+
+
+def instantiate(plugin: type) -> object:
+    """Call a plugin class without arguments.
+
+    Raises:
+        PluginError: It raised.
+    """
+    try:
+        return plugin()
+    except (Exception, SystemExit) as exc:
+        raise PluginError(f"plugin class {plugin.__name__} could not be called: {error_message(exc)}") from exc
+
+
+def own_name(plugin: object) -> str:
+    """Return a plugin's name when nobody gave it one: its ``name``, ``__name__``, or class; runs none of its code."""
+    for attribute in ("name", "__name__"):
+        value = inspect.getattr_static(plugin, attribute, None)
+        if isinstance(value, types.MemberDescriptorType):  # a slot: reading it runs nobody's code
+            value = getattr(plugin, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(plugin).__name__
+
+
+def refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrapper: bool) -> None:
+    """Refuse an implementation of a form its hook cannot call.
+
+    Raises:
+        PluginError: It would have to wait where nobody can, stands where nobody may, or would never run.
+    """
+    where = f"plugin {plugin!r}, hook {hook!r}"
+    if meta.synchronous and (async_form(function) or inspect.iscoroutinefunction(function)):
+        raise PluginError(f"{where}: this hook is called synchronously; use a plain `def`")
+    if wrapper and not meta.wrappable:
+        raise PluginError(f"{where}: a {meta.authority.value} hook takes no wrappers; nobody may stand in front of it")
+    silent = meta.authority in _SILENT or (meta.authority is Authority.CONTRIBUTE and meta.synchronous)
+    if silent and not wrapper and not meta.generator and _yields(function):
+        raise PluginError(f"{where}: a function with `yield` would never run here; return instead")
+
+
+def _yields(function: Any) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
