@@ -73,10 +73,7 @@ class Harness:
         async with anyio.create_task_group() as tasks:
             harness._tasks = tasks
             try:
-                try:  # TEMPORARY until session.manager lands
-                    harness._furnish(store)
-                except ModuleNotFoundError:
-                    pass
+                harness._furnish(store)
                 yield harness
             except (Exception, KeyboardInterrupt, SystemExit) as exc:
                 failure = exc  # raised below, outside the task group: nobody asked for an exception group

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -18,6 +19,24 @@ from hookspecs.values import content_text
 __all__ = ["Answerer", "JsonView", "TextView"]
 
 
+class _Output:
+    """Writes until the reader goes away (`| head`): a turn is not abandoned because nobody watches it any more."""
+
+    def __init__(self) -> None:
+        self._gone = False
+
+    def write(self, text: str, *, end: bool = True) -> None:
+        """Write to stdout."""
+        if self._gone:
+            return
+        try:
+            click.echo(_printable(text), nl=end)
+        except BrokenPipeError:
+            self._gone = True
+            # Python flushes stdout at exit and would complain there.
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
+
+
 class TextView:
     """Streams text to stdout; tool calls, decisions and errors to stderr."""
 
@@ -25,13 +44,14 @@ class TextView:
 
     def __init__(self) -> None:
         self._midline = False
+        self._out = _Output()
 
     @hookimpl
     def session_event(self, event: Any) -> None:
         """Show chunks as they come, and how a turn ended when it did not complete."""
         if event.type == "assistant/chunk" and isinstance(event.data.chunk, TextDelta):
             text = event.data.chunk.text
-            click.echo(_printable(text), nl=False)
+            self._out.write(text, end=False)
             self._midline = not text.endswith("\n")
         elif event.type == "tool/call":
             self._note(f"→ {event.data.name} {_short(event.data.arguments)}", "cyan")
@@ -55,7 +75,7 @@ class TextView:
 
     def _end_line(self) -> None:
         if self._midline:
-            click.echo()
+            self._out.write("")
             self._midline = False
 
     def finish(self, agent: Any) -> None:
@@ -69,10 +89,13 @@ class JsonView:
 
     name = "view"
 
+    def __init__(self) -> None:
+        self._out = _Output()
+
     @hookimpl
     def session_event(self, event: Any) -> None:
         """Print one event."""
-        click.echo(json.dumps(event.document(), ensure_ascii=True))
+        self._out.write(json.dumps(event.document(), ensure_ascii=True))
 
     def finish(self, _agent: Any) -> None:
         """Nothing is left to say."""

@@ -21,7 +21,7 @@ _DELTAS = {TextDelta: "text", ReasoningDelta: "reasoning", ToolCallDelta: "tool-
 
 
 class StreamGrammar:
-    """Checks chunks in stream order: every block starts once and ends as it started, one usage, one finish at the end."""
+    """Checks chunks in stream order: a block starts once and ends as it started, one usage, one finish at the end."""
 
     def __init__(self) -> None:
         self._open: dict[int, str] = {}

@@ -10,6 +10,7 @@ import pytest
 
 from dshhooks.agent import handle
 from dshhooks.agent.causes import DisposedCause, ParentCause, UserCause, interrupt_reason_of
+from hookspecs.decisions import BlockPrompt
 from hookspecs.errors import LlmError
 from hookspecs.model import FinishChunk, StopFinish, TextDelta
 from hookspecs.signal import CancelSource
@@ -306,9 +307,8 @@ async def test_a_waiter_of_cancelled_work_is_released() -> None:
 
 async def test_keep_inbox_keeps_it() -> None:
     """The turn is aborted, nothing is discarded; preserved steering becomes a turn, behind what is queued."""
-    model = Model([Gate(), Say("b"), Say("c")])
-    gate = model._steps[0]
-    async with host(model=model) as h:
+    gate = Gate()
+    async with host(model=Model([gate, Say("b"), Say("c")])) as h:
         agent = await h.agent()
         agent.followup("one")
         await gate.reached.wait()
@@ -392,8 +392,6 @@ async def test_cancel_wins_over_an_error() -> None:
 
 async def test_a_blocked_prompt_of_a_cancelled_turn_is_not_recorded() -> None:
     """Cancelled while the policy decides: aborted, and neither prompt nor block is in the log."""
-    from hookspecs.decisions import BlockPrompt
-
     def block(agent: Any) -> Any:
         agent.cancel()
         return BlockPrompt("no")

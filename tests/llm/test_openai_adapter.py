@@ -9,10 +9,12 @@ from email.utils import formatdate
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dshhooks.llm.openai_adapter import OpenAIAdapter
 from dshhooks.llm.openai_errors import retry_after
-from dshhooks.llm.openai_wire import Answer, request_body, request_messages
+from dshhooks.llm.openai_wire import Answer, EventStream, request_body, request_messages
 from dshhooks.llm.service import failure_from
 from hookspecs.errors import LlmError
 from hookspecs.json import freeze
@@ -92,6 +94,19 @@ async def failed(behave, request=None, **more):
     return caught.value
 
 
+async def failures(behaviours):
+    """The failures a server causes that behaves in one way after the other."""
+    left = list(behaviours)
+    with serving(lambda conversation: left.pop(0)(conversation)) as base:
+        async with Client(base) as adapter:
+            out = []
+            while left:
+                with pytest.raises(LlmError) as caught:
+                    await read(adapter.stream(options()))
+                out.append(caught.value.failure)
+            return out
+
+
 class TestAgainstTheMock:
     async def test_text(self):
         """Deltas, usage, and an ordinary end."""
@@ -169,52 +184,60 @@ def error(message="no", **fields):
     return json.dumps({"error": {"message": message, **fields}}).encode()
 
 
-class TestStatus:
-    @pytest.mark.parametrize(("status", "body", "code"), [
-        (401, error("Incorrect API key provided"), "AUTH"),
-        (403, error("no access"), "AUTH"),
-        (400, error("bad"), "INVALID_REQUEST"),
-        (404, error("no such model"), "INVALID_REQUEST"),
-        (422, b"", "INVALID_REQUEST"),
-        (400, error("too long", code="context_length_exceeded"), "CONTEXT_WINDOW_EXCEEDED"),
-        (400, error("This model's maximum context length is 4096 tokens."), "CONTEXT_WINDOW_EXCEEDED"),
-        (400, error("prompt is too long: 9 tokens > 8 maximum"), "CONTEXT_WINDOW_EXCEEDED"),
-        (400, error("the request exceeds the available context size"), "CONTEXT_WINDOW_EXCEEDED"),
-        (413, error("The input token count (9) exceeds the maximum"), "CONTEXT_WINDOW_EXCEEDED"),
-        (500, error("context size exceeded"), "CONTEXT_WINDOW_EXCEEDED"),
-        (429, error("slow down", code="rate_limit_exceeded"), "RATE_LIMIT"),
-        (429, error("Limit reached for context length tier"), "RATE_LIMIT"),
-        (429, b"<html>", "RATE_LIMIT"),
-        (429, error("pay", code="insufficient_quota"), "QUOTA"),
-        (429, error("pay", type="insufficient_quota"), "QUOTA"),
-        (402, error("Insufficient Balance"), "QUOTA"),
-        (408, b"", "TIMEOUT"),
-        (504, b"", "TIMEOUT"),
-        (500, b"oops", "SERVER"),
-        (503, error("overloaded"), "SERVER"),
-        (529, error("overloaded"), "SERVER"),
-    ])  # fmt: skip
-    async def test_codes(self, status, body, code):
-        """Statuses, codes and the words of the endpoints in use, in neutral codes; the status is kept."""
-        failure = (await failed(lambda conversation: conversation.answer(status, body, content_type="application/json"))).failure
-        assert (failure.code, failure.status) == (code, status)
+STATUSES = [
+    (401, error("Incorrect API key provided"), "AUTH"),
+    (403, error("no access"), "AUTH"),
+    (400, error("bad"), "INVALID_REQUEST"),
+    (404, error("no such model"), "INVALID_REQUEST"),
+    (422, b"", "INVALID_REQUEST"),
+    (400, error("too long", code="context_length_exceeded"), "CONTEXT_WINDOW_EXCEEDED"),
+    (400, error("This model's maximum context length is 4096 tokens."), "CONTEXT_WINDOW_EXCEEDED"),
+    (400, error("prompt is too long: 9 tokens > 8 maximum"), "CONTEXT_WINDOW_EXCEEDED"),
+    (400, error("the request exceeds the available context size"), "CONTEXT_WINDOW_EXCEEDED"),
+    (413, error("The input token count (9) exceeds the maximum"), "CONTEXT_WINDOW_EXCEEDED"),
+    (500, error("context size exceeded"), "CONTEXT_WINDOW_EXCEEDED"),
+    (429, error("slow down", code="rate_limit_exceeded"), "RATE_LIMIT"),
+    (429, error("Limit reached for context length tier"), "RATE_LIMIT"),
+    (429, b"<html>", "RATE_LIMIT"),
+    (429, error("pay", code="insufficient_quota"), "QUOTA"),
+    (429, error("pay", type="insufficient_quota"), "QUOTA"),
+    (402, error("Insufficient Balance"), "QUOTA"),
+    (408, b"", "TIMEOUT"),
+    (504, b"", "TIMEOUT"),
+    (500, b"oops", "SERVER"),
+    (503, error("overloaded"), "SERVER"),
+    (529, error("overloaded"), "SERVER"),
+]
+WAITS = [
+    ({}, None),
+    ({"retry_after": "7"}, 7.0),
+    ({"retry_after": "0.5"}, 0.5),
+    ({"retry_after": "7", "retry_after_ms": "250"}, 0.25),
+    ({"retry_after": "0"}, None),
+    ({"retry_after": "-3"}, None),
+    ({"retry_after": "nan"}, None),
+    ({"retry_after": "inf"}, None),
+    ({"retry_after": "soon"}, None),
+    ({"retry_after": "Thu, 01 Jan 1970 00:00:00 GMT"}, None),
+]
 
-    @pytest.mark.parametrize(("headers", "wait"), [
-        ({}, None),
-        ({"retry_after": "7"}, 7.0),
-        ({"retry_after": "0.5"}, 0.5),
-        ({"retry_after": "7", "retry_after_ms": "250"}, 0.25),
-        ({"retry_after": "0"}, None),
-        ({"retry_after": "-3"}, None),
-        ({"retry_after": "nan"}, None),
-        ({"retry_after": "inf"}, None),
-        ({"retry_after": "soon"}, None),
-        ({"retry_after": "Thu, 01 Jan 1970 00:00:00 GMT"}, None),
-    ])  # fmt: skip
-    async def test_what_it_asks_to_wait(self, headers, wait):
+
+def answering(status, body=b"", **headers):
+    """A server that answers so."""
+    return lambda conversation: conversation.answer(status, body, **{"content_type": "application/json", **headers})
+
+
+class TestStatus:
+    async def test_codes(self):
+        """Statuses, codes and the words of the endpoints in use, in neutral codes; the status is kept."""
+        got = await failures(answering(status, body) for status, body, _ in STATUSES)
+        assert [(failure.status, failure.code) for failure in got] == [(status, code) for status, _, code in STATUSES]
+
+    async def test_what_it_asks_to_wait(self):
         """Seconds, however it was said; nonsense is no wish."""
-        got = await failed(lambda conversation: conversation.answer(429, error(), x_request_id="req-1", **headers))
-        assert (got.code, got.retry_after, got.request_id) == ("RATE_LIMIT", wait, "req-1")
+        got = await failures(answering(429, error(), x_request_id="req-1", **headers) for headers, _ in WAITS)
+        assert [failure.retry_after for failure in got] == [wait for _, wait in WAITS]
+        assert {failure.request_id for failure in got} == {"req-1"}
 
     async def test_a_date(self):
         """The other form HTTP knows."""
@@ -277,36 +300,38 @@ class TestBrokenStreams:
                 await read(adapter.stream(options()))
         assert caught.value.code == "TRANSPORT"
 
-    @pytest.mark.parametrize("garbage", [
-        event("{"), event("[]"), event("7"), event('"x"'), event("null"), b"data: \xff\xfe\n\n", event({"choices": 7}),
-        event({"choices": [{"delta": "text"}]}), event({"choices": [{"delta": {"tool_calls": [7]}}]}),
-        event({"choices": [], "usage": 7}),
-    ])  # fmt: skip
-    async def test_garbage(self, garbage):
+    async def test_garbage(self):
         """Valid events around it do not make it better; the fault is the endpoint's."""
-        got = await failed(saying(part({"content": "x"}), garbage, part(finish="stop"), DONE))
-        assert got.code == "SERVER"
+        garbage = [
+            event("{"), event("[]"), event("7"), event('"x"'), event("null"), b"data: \xff\xfe\n\n",
+            event({"choices": 7}), event({"choices": [{"delta": "text"}]}), event({"choices": [], "usage": 7}),
+            event({"choices": [{"delta": {"tool_calls": [7]}}]}),
+        ]  # fmt: skip
+        got = await failures(saying(part({"content": "x"}), odd, part(finish="stop"), DONE) for odd in garbage)
+        assert [failure.code for failure in got] == ["SERVER"] * len(garbage)
 
     async def test_a_page(self):
         """A proxy's greeting in place of a stream."""
         got = await failed(lambda conversation: conversation.answer(200, b"<html>hello</html>"))
         assert got.code == "STREAM_CLOSED"
 
-    @pytest.mark.parametrize(("fields", "code", "status"), [
-        ({"type": "server_error"}, "SERVER", None),
-        ({"code": "context_length_exceeded"}, "CONTEXT_WINDOW_EXCEEDED", None),
-        ({"code": "insufficient_quota"}, "QUOTA", None),
-        ({"code": "rate_limit_exceeded"}, "RATE_LIMIT", None),
-        ({"code": 429}, "RATE_LIMIT", 429),
-        ({"code": 502}, "SERVER", 502),
-        ({"code": 7}, "SERVER", None),
-        ({"type": "invalid_request_error"}, "INVALID_REQUEST", None),
-    ])  # fmt: skip
-    async def test_an_error_inside_the_stream(self, fields, code, status):
+    async def test_an_error_inside_the_stream(self):
         """It is a failure like any other, whatever was said before."""
-        got = await failed(saying(part({"content": "x"}), event({"error": {"message": "sorry", **fields}})))
-        assert (got.code, got.status) == (code, status)
-        assert "sorry" in got.message
+        table = [
+            ({"message": "sorry", "type": "server_error"}, "SERVER", None),
+            ({"message": "sorry", "code": "context_length_exceeded"}, "CONTEXT_WINDOW_EXCEEDED", None),
+            ({"message": "sorry", "code": "insufficient_quota"}, "QUOTA", None),
+            ({"message": "sorry", "code": "rate_limit_exceeded"}, "RATE_LIMIT", None),
+            ({"message": "sorry", "code": 429}, "RATE_LIMIT", 429),
+            ({"message": "sorry", "code": 502}, "SERVER", 502),
+            ({"message": "sorry", "code": 7}, "SERVER", None),
+            ({"message": "sorry", "type": "invalid_request_error"}, "INVALID_REQUEST", None),
+            ("sorry", "SERVER", None),
+        ]
+        got = await failures(saying(part({"content": "x"}), event({"error": facts})) for facts, _, _ in table)
+        assert [(failure.message, failure.code, failure.status) for failure in got] == [
+            ("sorry", code, status) for _, code, status in table
+        ]
 
     async def test_an_error_as_the_finish(self):
         """Some endpoints end an answer that way."""
@@ -507,7 +532,7 @@ class TestRequests:
         bodies = []
 
         def behave(conversation):
-            bodies.append((json.loads(conversation.body), dict(conversation.headers)))
+            bodies.append((json.loads(conversation.body), conversation.headers))
             saying(part({"content": "x"}), part(finish="stop"), DONE)(conversation)
 
         await answered(behave, request)
@@ -520,7 +545,7 @@ class TestRequests:
             "model": "m", "stream": True, "stream_options": {"include_usage": True},
             "messages": [{"role": "system", "content": "be nice"}, {"role": "user", "content": "hi"}],
         }  # fmt: skip
-        assert headers["Authorization"] == "Bearer key"
+        assert headers["authorization"] == "Bearer key"
 
     async def test_everything(self):
         """Sampling, effort, and tools with plain JSON schemas."""
@@ -585,6 +610,30 @@ class TestMaking:
 
         script = "import sys, dshhooks.llm.openai_adapter; sys.exit('openai' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+class TestEvents:
+    """EventStream: bytes in, the data of events out."""
+
+    @given(st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"])), max_size=5), st.data())
+    def test_any_data_however_it_is_cut(self, data, choices):
+        """Line ends of all three kinds, comments and other fields in between, pieces of any size."""
+        end = choices.draw(st.sampled_from(["\r\n", "\n", "\r"]))
+        noise = choices.draw(st.lists(st.sampled_from([": alive", "event: x", "id: 7", "retry: 5"]), max_size=2))
+        raw = "".join(end.join([*noise, f"data: {text}", "", ""]) for text in data).encode()
+        events, got = EventStream(), []
+        while raw:
+            size = choices.draw(st.integers(1, len(raw)))
+            got += events.feed(raw[:size])
+            raw = raw[size:]
+        assert got + events.end() == data
+
+    def test_several_lines_are_one_text(self):
+        """As the format has it; the end of the stream completes the last event."""
+        events = EventStream()
+        assert events.feed(b"data:a\ndata: b\n\ndata:c") == ["a\nb"]
+        assert events.end() == ["c"]
+        assert events.end() == []
 
 
 def test_an_answer_without_a_finish_ends_as_a_stop():

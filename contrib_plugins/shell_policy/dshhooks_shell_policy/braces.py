@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Union
 
 from .grammar.nodes import Lit, Part, Word
 from .values import UNKNOWN
@@ -11,7 +10,7 @@ from .values import UNKNOWN
 MAX_WORDS = 64
 MAX_BRACES = 100
 _SEQUENCE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,3}))?")
-_Token = Union[str, Part]
+_Token = str | Part
 
 
 def expand_braces(word: Word) -> list[Word]:

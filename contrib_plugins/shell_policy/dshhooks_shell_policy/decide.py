@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Union
 
 from hookspecs.decisions import Allow, Ask, Deny
 
@@ -14,7 +13,7 @@ from .rules import Rules
 from .second_opinion import disagreement
 from .values import Finding, Severity
 
-Decision = Union[Allow, Ask, Deny]
+Decision = Allow | Ask | Deny
 
 #: Characters that make a command look different from what it is, or that terminals obey.
 _DECEPTIVE = re.compile(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 from . import paths
 from .arming import arming_problem
@@ -24,6 +24,7 @@ from .walk import Walker
 if TYPE_CHECKING:
     from .rules import Rules
 
+T = TypeVar("T")
 _CODE_IN_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READ_SEVERITY = {Kind.SECRET: Severity.DENY, Kind.MAYBE_SECRET: Severity.ASK, Kind.NETWORK: Severity.ASK}
 _WRITE_SEVERITY = {Kind.PIPELINE: Severity.ASK}
@@ -103,7 +104,7 @@ class Engine:
         """Judge ``<(...)``."""
         return self._deeper(lambda: self.walker.process_substitution(node, state))
 
-    def _deeper(self, body):  # type: ignore[no-untyped-def]
+    def _deeper(self, body: Callable[[], T]) -> T:
         self.depth += 1
         self._owners.append(self.findings)
         try:
@@ -211,13 +212,14 @@ class Engine:
         elif arg.glob and text not in ("[", "[["):
             self.dynamic("the program's name is a pattern: " + text)
         elif not text:
-            return None if not arg.tags else self._unresolved()
+            if arg.tags:
+                self._unresolved()
         elif (
             "assumed" in arg.tags
             or UNKNOWN in base
             or (arg.split and not all(tag.startswith("env:") for tag in arg.tags))
         ):
-            return self._unresolved()
+            self._unresolved()
         elif not _STANDARD_NAME.fullmatch(base):
             self.ask("the program's name has unusual characters: " + ascii(base))
         else:

@@ -46,7 +46,7 @@ LANGUAGES = frozenset(_BY_SUFFIX.values()) | {
 
 
 class Invocation:
-    """One resolved command: ``name``, ``args``, ``stdin``, and the verbs ``ask``, ``deny``, ``script``, ``run``, ``read``, ``write``."""
+    """One resolved command: ``name``, ``args``, ``stdin``; the verbs are ``ask``, ``deny``, ``script``, ``run``, ``read``, ``write``."""
 
     def __init__(
         self, engine: Engine, state: State, name: str, program: Arg, args: tuple[Arg, ...], stdin: Out

@@ -12,9 +12,9 @@ from .values import Arg
 class Rules:
     """Three lists of patterns; the strictest matching list answers.
 
-    A pattern is words separated by blanks. Each word is matched, with ``*``, ``?`` and ``[...]``, against one resolved
-    word of the command; a last word ``*`` matches any number of further words, none included. The first word also matches
-    the program's name without its directory.
+    A pattern is words separated by blanks. Each word is matched, with ``*``, ``?`` and ``[...]``, against one
+    resolved word of the command; a last word ``*`` matches any number of further words, none included. The first word
+    also matches the program's name without its directory.
     """
 
     def __init__(self, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()) -> None:

@@ -1,7 +1,7 @@
 """A second grammar reads the command too: tree-sitter's bash.
 
-The policy's own parser decides what runs. Where tree-sitter parses the text without an error and yet finds a command whose
-name the own parser never saw as one, the two disagree about what is data and what is code, and that asks.
+The policy's own parser decides what runs. Where tree-sitter parses the text without an error and yet finds a command
+whose name the own parser never saw as one, the two disagree about what is data and what is code, and that asks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs no rule knows: what their arguments still give away.
 
-An unknown program may be a wrapper (``tini -- rm ...``), may take a script (``--exec '...'``), may be a command line for
-something that can be destroyed (``acme projects delete``) and may write where others read.
+An unknown program may be a wrapper (``tini -- rm ...``), may take a script (``--exec '...'``), may be a command line
+for something that can be destroyed (``acme projects delete``) and may write where others read.
 """
 
 from __future__ import annotations

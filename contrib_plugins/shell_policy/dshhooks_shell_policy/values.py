@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import Union
 
 import attrs
 
@@ -39,7 +38,7 @@ class Arg:
 
 
 #: A shell variable's value: a scalar or an array.
-Value = Union[Arg, tuple[Arg, ...]]
+Value = Arg | tuple[Arg, ...]
 
 
 @attrs.frozen

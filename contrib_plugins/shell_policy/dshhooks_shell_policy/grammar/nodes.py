@@ -7,7 +7,6 @@ because the policy must know which characters bash would split, glob or run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Union
 
 import attrs
 
@@ -67,7 +66,7 @@ class ArrayLit:
     items: tuple[Word, ...]
 
 
-Part = Union[Lit, Param, CommandSub, ProcessSub, Arith, ArrayLit]
+Part = Lit | Param | CommandSub | ProcessSub | Arith | ArrayLit
 
 
 @attrs.frozen
@@ -111,7 +110,10 @@ class Redirect:
 
 @attrs.frozen
 class Simple:
-    """A simple command. Its redirections are a list the parser still fills: here-document bodies come after the line."""
+    """A simple command.
+
+    Its redirections are a list the parser still fills: here-document bodies come after the line.
+    """
 
     assignments: tuple[Assignment, ...] = ()
     words: tuple[Word, ...] = ()
@@ -190,4 +192,4 @@ class ArithCommand:
     redirects: Sequence[Redirect] = ()
 
 
-Command = Union[Simple, Pipeline, AndOr, Script, Compound, For, Function, Test, ArithCommand]
+Command = Simple | Pipeline | AndOr | Script | Compound | For | Function | Test | ArithCommand

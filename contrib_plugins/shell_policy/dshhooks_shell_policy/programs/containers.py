@@ -207,11 +207,8 @@ def _run(inv: Invocation, rest: list[Arg]) -> Out | None:
 
 def _mount(inv: Invocation, name: str, value: Arg) -> None:
     text = value.text
-    source = (
-        re.search(r"(?:source|src)=([^,]*)", text).group(1)
-        if "source=" in text or "src=" in text
-        else text.split(":")[0]
-    )  # type: ignore[union-attr]
+    named = re.search(r"(?:source|src)=([^,]*)", text)
+    source = named.group(1) if named else text.split(":")[0]
     if name == "--device" and not re.match(r"/dev/(?:dri|kvm|video|snd|ttyUSB|ttyACM|fuse|net/tun)", source):
         inv.ask("gives a device to a container: " + source)
         return
