@@ -79,7 +79,8 @@ class Harness:
                 failure = exc  # raised below, outside the task group: nobody asked for an exception group
             finally:
                 with anyio.CancelScope(shield=True):
-                    await harness._close()
+                    closing = await harness._close()
+                failure = closing if failure is None else failure
                 tasks.cancel_scope.cancel()
         if failure is not None:
             try:
@@ -100,7 +101,8 @@ class Harness:
         self.prompts = PromptService(self.hooks, self.tools)
         self.agents = AgentRegistry(self)
 
-    async def _close(self) -> None:
+    async def _close(self) -> Exception | None:
+        """Close everything, whatever fails, and return the failure."""
         steps: list[tuple[str, Callable[[], Any]]] = []
         if hasattr(self, "agents"):
             steps = [("agents", self.agents.aclose), ("sessions", self.sessions.aclose), ("models", self.llm.aclose)]
@@ -108,14 +110,13 @@ class Harness:
         for what, close in steps:
             try:
                 await close()
-            except Exception as exc:  # noqa: BLE001 - raised below, once the others are closed too
+            except Exception as exc:  # noqa: BLE001 - returned, once the others are closed too
                 log.error("closing %s failed: %s", what, described(exc))
                 failures.append(exc)
         self.hooks.close()
-        if len(failures) == 1:
-            raise failures[0]
-        if failures:
-            raise ExceptionGroup("the host could not be closed properly", failures)
+        if len(failures) > 1:
+            return ExceptionGroup("the host could not be closed properly", failures)
+        return failures[0] if failures else None
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine in the background until it is done or the host closes; its failure is logged."""

@@ -10,10 +10,10 @@ async def add(a: int, b: int) -> int:
 
 
 async def main():
-    async with Harness.open() as harness:      # configuration, installed plugins, tools
+    async with Harness.open() as harness:  # configuration, installed plugins, tools
         harness.tools.register(add)
         result = await harness.tools.call("add", {"a": 1, "b": 2})
-        print(result.value, result.content)    # a failure has .error instead; execute never raises for a tool's fault
+        print(result.value, result.content)  # a failure has .error instead; execute never raises for a tool's fault
 
 
 anyio.run(main)

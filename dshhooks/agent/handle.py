@@ -78,6 +78,10 @@ class AgentContext:
         """Add a section to this agent's system prompt."""
         return self._keep(self.agent.harness.prompts.section(section, agent=self.agent))
 
+    def variable(self, name: str, value: Any) -> Registration:
+        """Give ``{{name}}`` a value in this agent's system prompt."""
+        return self._keep(self.agent.harness.prompts.variable(name, value, agent=self.agent))
+
     def _keep(self, registration: Registration) -> Registration:
         if self._closed:
             registration.dispose()

@@ -52,5 +52,5 @@ def _baked(content: Content, contexts: tuple[HookContext, ...]) -> tuple[Content
     if not prefix:
         return content, MISSING
     blocks = tuple(block for context in prefix for block in context.content)
-    envelope = Envelope(content, tuple(PrefixContext(context.source, context.meta) for context in prefix))
-    return (*blocks, _DELIMITER, *content), envelope
+    shown: Any = [PrefixContext(context.source, context.meta) for context in prefix]
+    return (*blocks, _DELIMITER, *content), Envelope(content, shown)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, field, fields, frozen
 
-__all__ = ["BASE_MEMBERS", "DEFAULT_TIMEOUTS", "DIALECTS", "KINDS", "LAYOUT", "PLACEHOLDERS", "PROFILES", "ROOT_KEYS",
+__all__ = ["DEFAULT_TIMEOUTS", "DIALECTS", "EXTRA_MEMBERS", "KINDS", "LAYOUT", "PLACEHOLDERS", "PROFILES", "ROOT_KEYS",
            "TYPE_WORDS", "UNSUPPORTED_EVENTS", "UNSUPPORTED_TYPES", "WELL_KNOWN_TOOLS", "Dialect", "Place", "Profile",
            "Rules", "profile_of", "rules", "switches"]  # fmt: skip
 
@@ -61,9 +61,6 @@ UNSUPPORTED_EVENTS: Final[Mapping[Dialect, frozenset[str]]] = {
 
 # Seconds, when neither the hook nor the runtime says (A.6.8).
 DEFAULT_TIMEOUTS: Final[Mapping[str, float]] = {"shell": 600.0, "webhook": 600.0, "oracle": 30.0, "proxy": 60.0}
-
-# Members every payload has, with what stands there when the host does not say (A.5).
-BASE_MEMBERS: Final = ("session_id", "transcript_path", "cwd", "hook_event_name", "permission_mode")
 
 # `${NAME}` in a command: exported, and put in as text in the `args` form only (decisions.md 7.27).
 PLACEHOLDERS: Final = ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "PLUGIN_ROOT", "PLUGIN_DATA")
@@ -196,6 +193,18 @@ _RULES: Final[Mapping[tuple[Dialect, Profile], Rules]] = MappingProxyType({
         _CLAUDE_SEED, payload="envelope", permission_mode="host", condition="evaluated"
     ),
 })  # fmt: skip
+
+
+_IN_TURNS: Final = frozenset({"prompt:submit", "tool:before", "tool:after", "turn:stop", "subagent:start", "subagent:end"})
+
+# Members only one product promises: the value when the host does not say, and the events (None: all of them).
+EXTRA_MEMBERS: Final[Mapping[tuple[Dialect, Profile], Mapping[str, tuple[Any, frozenset[str] | None]]]] = {
+    ("codex", "current"): {
+        "model": ("", _IN_TURNS | {"session:start"}),
+        "turn_id": ("", _IN_TURNS),
+        "last_assistant_message": (None, frozenset({"turn:stop"})),
+    },
+}
 
 
 def profile_of(dialect: Dialect, wanted: Profile | None = None) -> Profile:

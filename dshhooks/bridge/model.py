@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from attrs import field, frozen
 
 from dshhooks.bridge.dialects import Dialect, Profile
-
-if TYPE_CHECKING:
-    from dshhooks.bridge.matchers import Matcher
+from dshhooks.bridge.matchers import MATCH_ALL, Matcher
 
 __all__ = ["Configuration", "Diagnostic", "Explanation", "Group", "Hook", "Level", "OnError", "Scope", "Source",
            "Verdict"]  # fmt: skip
@@ -172,7 +170,7 @@ class Group:
     spelling: str
     source: Source
     hooks: tuple[Hook, ...]
-    test: Matcher
+    test: Matcher = MATCH_ALL
     matcher: str | None = None
     path: str = ""
 

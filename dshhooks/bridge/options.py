@@ -104,12 +104,11 @@ class ProxyOptions:
 
 @frozen(kw_only=True)
 class Limits:
-    """How much of an answer is kept: bytes of output, characters of a context and of a matched subject."""
+    """How much is kept: bytes of output, characters of a context, bytes of a line of the stdio protocol."""
 
     stdout: int = field(default=1 << 20, validator=_count)
     stderr: int = field(default=1 << 16, validator=_count)
     context: int = field(default=10_000, validator=_count)
-    subject: int = field(default=1_000, validator=_count)
     line: int = field(default=1 << 24, validator=_count)
 
 

@@ -13,8 +13,9 @@ __all__ = ["Decision", "Dispatch", "Failure", "FoldedOutcome", "Outcome", "RawRe
 
 Decision = Literal["none", "allow", "ask", "deny"]
 
-# Why a run gave no usable answer (A.1: infrastructure failure). `aborted` is the host's doing: onError does not apply.
-Failure = Literal["spawn-failed", "signal", "timeout", "aborted", "http", "config", "reply"]
+# Why a run gave no usable answer (A.1). onError does not apply to `aborted`, which is the host's doing; `exit` needs
+# `exit_other_is_failure`.
+Failure = Literal["spawn-failed", "signal", "timeout", "aborted", "http", "config", "reply", "exit"]
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from attrs import define
 
 from dshhooks.engine.admission import instantiate, own_name, refuse_misfit
 from dshhooks.engine.chain import around, collect, first, run_now, strictest
-from dshhooks.engine.observe import observe
+from dshhooks.engine.observe import described, observe
 from dshhooks.engine.plan import ChainLink, Plan, compile_plan
 from dshhooks.engine.shadow import shadowed
 from dshhooks.engine.trace import Trace, collecting, instrument
@@ -25,6 +26,8 @@ from hookspecs.errors import ConfigError, HookUsageError, PluginError
 from hookspecs.markers import META, PROJECT, Authority, HookMeta
 
 __all__ = ["Hooks", "Registration"]
+
+log = logging.getLogger("dshhooks.plugins")
 
 
 # Told of a plugin's name when it arrives; returns what to do when it leaves.
@@ -74,7 +77,7 @@ class Hooks:
         self._scopes: dict[str, Any] = {}
         self._scoped_agents: dict[int, int] = {}
         self._arrivals: list[Arrival] = []
-        self._departures: dict[str, list[Callable[[], None]]] = {}
+        self._departures: dict[str, list[Callable[[], object]]] = {}
         self._plans: dict[Any, Plan] = {}
         self._tracing = 0
         self.policy_combination = "strictest"
@@ -160,9 +163,16 @@ class Hooks:
         for name in self.plugins:
             self._unregister(name, self._manager.get_plugin(name))
 
+    def on_departure(self, name: str, undo: Callable[[], object]) -> None:
+        """Call ``undo()`` when a registered plugin goes, before what was asked for earlier; its failure is logged."""
+        self._departures.setdefault(name, []).append(undo)
+
     def _depart(self, name: str) -> None:
         for undo in reversed(self._departures.pop(name, [])):
-            undo()
+            try:
+                undo()
+            except Exception as exc:  # noqa: BLE001 - whoever leaves leaves, and the rest of its things with it
+                log.warning("plugin %r: taking it out failed: %s", name, described(exc))
 
     def _free_name(self, plugin: object, name: str | None) -> str:
         if name is not None:

@@ -83,6 +83,7 @@ class _Loading:
         self.ready: dict[str, Any] = {}
         self.registrations: dict[str, Registration] = {}
         self.given: set[str] = set()
+        self.own: set[str] = set()  # made here, so closed here
 
     def run(self, objects: Sequence[Any]) -> Plugins:
         named = self._name_objects(objects)
@@ -144,7 +145,10 @@ class _Loading:
             self._note(name, "failed", str(exc))
 
     def _made(self, plugin: Any, name: str) -> Any:
-        return instantiate(plugin, name, self.config.plugin.get(name), self.config.source)
+        made = instantiate(plugin, name, self.config.plugin.get(name), self.config.source)
+        if made is not plugin:
+            self.own.add(name)
+        return made
 
     def _make_objects(self, named: Sequence[tuple[str, Any]]) -> None:
         for name, plugin in named:
@@ -210,6 +214,8 @@ class _Loading:
     def _register(self, name: str) -> None:
         shadow = name in self.config.plugins.shadow
         self.registrations[name] = self.hooks.register(self.ready[name], name, shadow=shadow, announce=False)
+        if name in self.own and callable(getattr(self.ready[name], "close", None)):
+            self.hooks.on_departure(name, self.ready[name].close)
         hooks = self.hooks.hooks_of(name)
         if not hooks and name not in self.given:
             raise PluginError("it implements no hook; mark its functions with @hookimpl")

@@ -15,7 +15,7 @@ from hookspecs.model import LlmCallConfig, LlmFailure, StreamChunk, TokenUsage, 
 from hookspecs.values import AssistantProvenance, Content, Message, MessageSource, as_content
 
 __all__ = ["AbortedEnd", "ApprovalAsked", "ApprovalDecided", "ApprovalPolicyChanged", "AssistantChunk",
-           "AssistantMessage", "CompletedEnd", "DisposedEnd", "Envelope", "ErrorEnd", "EventData", "HeaderSnapshot",
+           "AssistantMessage", "CompletedEnd", "DisposedEnd", "Envelope", "ErrorEnd", "HeaderSnapshot",
            "HookDecision", "InjectionTrigger", "InterruptedEnd", "LlmRetry", "MaxTokensEnd", "MessageTrigger",
            "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "SteeringMessage", "StepEnd", "StepStart",
            "TodoItem", "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded", "TurnEnd", "TurnStart",
@@ -350,6 +350,3 @@ class UnknownEvent:
 
     type: str
     data: Any
-
-
-EventData = Any  # any class with a `type`: the ones above, and what plugins register

@@ -78,7 +78,15 @@ class MemoryStore(SessionStore):
 
     def _read(self, session_id: str) -> RawLog | None:
         kept = self._kept.get(session_id)
-        return None if kept is None else RawLog(kept.header, list(kept.events), None, self._revision(kept))
+        if kept is None:
+            return None
+        # New events: what the kept ones' data was structured to may be another host's classes.
+        events = [self._read_again(event) for event in kept.events]
+        return RawLog(kept.header, events, None, self._revision(kept))
+
+    def _read_again(self, event: Event) -> Event:
+        surface = {"surface_op": event.surface_op, "source_event_seqs": event.source_event_seqs}
+        return Event(event.seq, event.type, event.time, self.codec, wire=event.wire, **surface)
 
     def _write(self, session_id: str, header: SessionHeader | None, events: Sequence[Event]) -> None:
         for event in events:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -48,8 +48,9 @@ class Model(ScriptedAdapter):
         """Yield the chunks of the next step."""
         while self._next < len(self._steps) and isinstance(self._steps[self._next], Gate):
             await self._steps.pop(self._next)()
-        async for chunk in super().stream(options):
-            yield chunk
+        async with aclosing(super().stream(options)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
 
 class Recorder:

@@ -18,23 +18,22 @@ pytestmark = pytest.mark.anyio
 async def test_dispose_in_the_middle_of_a_stream() -> None:
     """Case 187: turn disposed, no ``agent_error``, tail discarded before the status, verbs raise, waiters wait."""
     gate = Gate()
-    async with host(model=Model([gate])) as h:
+    done: list[bool] = []
+
+    async def wait(agent: Any) -> None:
+        await agent.when_idle()
+        done.append(agent.session.open_turn is None)
+
+    async def listen(agent: Any, status: str) -> None:
+        if status == "disposed":
+            await wait(agent)
+
+    async with host(Plugin(agent_status=listen), model=Model([gate])) as h:
         agent = await h.agent()
         agent.followup("one")
         await gate.reached.wait()
         tail = agent.followup("two")
-        done: list[bool] = []
-
-        async def wait() -> None:
-            while agent.status != "disposed":
-                await anyio.lowlevel.checkpoint()
-            await agent.when_idle()
-            done.append(agent.session.open_turn is None)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wait)
-            await anyio.wait_all_tasks_blocked()
-            await agent.dispose()
+        await agent.dispose()
         assert done == [True]
         assert reasons(agent.session) == ["disposed"]
         assert h.recorder.errors == []

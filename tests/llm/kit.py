@@ -18,8 +18,21 @@ from dshhooks.llm.service import LlmService
 from hookspecs.model import FinishChunk, GenerateOptions, StopFinish, StreamChunk, TextDelta
 from hookspecs.values import Content, Message, TextBlock
 
-__all__ = ["PATIENCE", "Fixed", "Raising", "assembled", "checked", "mocked", "options", "prompt", "read", "said",
-           "serving", "service", "text_of"]  # fmt: skip
+__all__ = [
+    "PATIENCE",
+    "Fixed",
+    "Raising",
+    "assembled",
+    "checked",
+    "mocked",
+    "options",
+    "prompt",
+    "read",
+    "said",
+    "service",
+    "serving",
+    "text_of",
+]  # fmt: skip
 
 # Seconds nothing here may take; only a test that hangs meets it.
 PATIENCE = 30

@@ -60,7 +60,8 @@ class TestBlocks:
     def test_the_first_end_counts(self):
         """After it, deltas and further ends of that index are ignored."""
         end = BlockEnd(0, TextBlock("whole"))
-        assert blocks(TextDelta(0, "wh"), end, TextDelta(0, "x"), BlockEnd(0, TextBlock("other"))) == (TextBlock("whole"),)
+        late = TextDelta(0, "x"), BlockEnd(0, TextBlock("other"))
+        assert blocks(TextDelta(0, "wh"), end, *late) == (TextBlock("whole"),)
         assert blocks(end, BlockStart(0, "reasoning"), ToolCallDelta(0, "c", "t", "{}")) == (TextBlock("whole"),)
 
     def test_an_end_without_a_start(self):
@@ -167,7 +168,7 @@ def test_any_legal_stream(case):
 def test_starts_and_ends_add_nothing(case):
     """Deltas alone make the same blocks, apart from the ones that never had any."""
     chunks, want = case
-    spoken = {chunk.index for chunk in chunks if hasattr(chunk, "index") and not isinstance(chunk, (BlockStart, BlockEnd))}
+    spoken = {chunk.index for chunk in chunks if isinstance(chunk, (TextDelta, ReasoningDelta, ToolCallDelta))}
     order = [chunk.index for chunk in chunks if isinstance(chunk, BlockStart)]
     expected = {index: block for index, block in zip(order, want, strict=True) if index in spoken}
     made = assembled([chunk for chunk in chunks if not isinstance(chunk, (BlockStart, BlockEnd))]).blocks()
@@ -190,7 +191,9 @@ ANY_CHUNK = st.one_of(
     st.builds(BlockStart, st.integers(0, 3), KINDS),
     st.builds(TextDelta, st.integers(0, 3), st.text(max_size=3)),
     st.builds(ReasoningDelta, st.integers(0, 3), st.text(max_size=3)),
-    st.builds(ToolCallDelta, st.integers(0, 3), st.text(max_size=3), st.none() | st.text(max_size=3), st.text(max_size=3)),
+    st.builds(
+        ToolCallDelta, st.integers(0, 3), st.text(max_size=3), st.none() | st.text(max_size=3), st.text(max_size=3)
+    ),
     st.builds(BlockEnd, st.integers(0, 3), st.builds(TextBlock, st.text(max_size=3))),
     st.builds(FinishChunk, st.just(StopFinish())),
 )

@@ -60,7 +60,11 @@ class TestOracle:
 
     def test_all_user_messages_count(self, base):
         """They are one prompt; what others said is not part of it."""
-        said = [{"role": "system", "content": "DENY"}, {"role": "user", "content": "DE"}, {"role": "user", "content": "NY"}]
+        said = [
+            {"role": "system", "content": "DENY"},
+            {"role": "user", "content": "DE"},
+            {"role": "user", "content": "NY"},
+        ]
         assert message(post(base, {"messages": said}))["content"] == '{"ok":true}'
         said = [{"role": "user", "content": [{"type": "text", "text": "DENY"}]}, {"role": "user", "content": "now"}]
         assert message(post(base, {"messages": said}))["content"].startswith('{"ok":false')
@@ -102,7 +106,8 @@ class TestShape:
             "id": "mock", "object": "chat.completion", "model": "mock",
         }  # fmt: skip
         assert (answer["choices"][0]["index"], answer["choices"][0]["finish_reason"]) == (0, "stop")
-        assert answer["usage"]["total_tokens"] == answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"]
+        usage = answer["usage"]
+        assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
 
     @pytest.mark.parametrize("usage", [False, True])
     def test_a_streamed_answer(self, base, usage):
@@ -172,7 +177,10 @@ class TestTools:
         """In any process: nothing of it is random."""
         rules, request = MockRules(), body("call add {}\ncall add {}\ud800", tools=TOOLS)
         ids = [call["id"] for call in rules.answer(request)["tool_calls"]]
-        script = f"from dshhooks.llm.mock import MockRules; print(*[c['id'] for c in MockRules().answer({request!r})['tool_calls']])"
+        script = f"""
+from dshhooks.llm.mock import MockRules
+print(*[call["id"] for call in MockRules().answer({request!r})["tool_calls"]])
+"""
         out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
         assert out.split() == ids
 
@@ -198,8 +206,9 @@ class TestRefusals:
         assert post(base, body("x"), "/chat/completions?api-version=1").status_code == 200
 
     @pytest.mark.parametrize("content", [
-        b"", b"{", b"[]", b"7", b'"x"', b"\xff", b'{"messages": 1}', b'{"messages": [1]}', b'{"messages": [], "tools": 1}',
-        b'{"messages": [], "tools": [{}]}', b'{"messages": [], "tools": [{"function": null}]}',
+        b"", b"{", b"[]", b"7", b'"x"', b"\xff", b'{"messages": 1}', b'{"messages": [1]}',
+        b'{"messages": [], "tools": 1}', b'{"messages": [], "tools": [{}]}',
+        b'{"messages": [], "tools": [{"function": null}]}',
     ])  # fmt: skip
     def test_what_is_no_request(self, base, content):
         """400, as JSON, and the connection stays usable."""
@@ -218,7 +227,9 @@ class TestRefusals:
     def test_a_client_that_goes_away(self, capsys):
         """The server says nothing of it and serves the next one."""
         with mocked(raw="word " * 200_000) as base:
-            with httpx.stream("POST", base + "/chat/completions", json=body("x", stream=True), timeout=PATIENCE) as answer:
+            with httpx.stream(
+                "POST", base + "/chat/completions", json=body("x", stream=True), timeout=PATIENCE
+            ) as answer:
                 next(answer.iter_bytes())
             assert post(base, body("x")).status_code == 200
         assert capsys.readouterr().err == ""

@@ -28,7 +28,9 @@ class TestScripted:
 
     async def test_it_asks_for_tools(self):
         """Each call has an id of its own, text comes first, and the finish says that it waits."""
-        adapter = ScriptedAdapter([CallTools([("a", {"x": 1}), ("b", "{garbled")], text="look:"), CallTools([("a", {})])])
+        adapter = ScriptedAdapter(
+            [CallTools([("a", {"x": 1}), ("b", "{garbled")], text="look:"), CallTools([("a", {})])]
+        )
         first, second = await answer(adapter), await answer(adapter)
         assert first.blocks() == (
             TextBlock("look:"), ToolCallBlock("call-1", "a", '{"x":1}'), ToolCallBlock("call-2", "b", "{garbled"),

@@ -445,7 +445,9 @@ class TestWhoseFailure:
         assert (exc, tagged) == (error, True)
         assert failure_from(exc) == LlmFailure("connection lost", "UNKNOWN")
 
-    @pytest.mark.parametrize("error", [SystemExit(3), StopAsyncIteration("x"), BaseExceptionGroup("g", [SystemExit(1)])])
+    @pytest.mark.parametrize(
+        "error", [SystemExit(3), StopAsyncIteration("x"), BaseExceptionGroup("g", [SystemExit(1)])]
+    )
     async def test_what_is_no_exception_to_recover_from(self, error):
         """It becomes one, with what it was as its cause."""
 

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from dshhooks.plugins.manager import StartError
+from dshhooks.config import HarnessConfig
+from dshhooks.engine.hooks import Hooks
+from dshhooks.plugins.manager import StartError, load_plugins
 from hookspecs.decisions import Deny
 from hookspecs.errors import ConfigError, PluginError
 from hookspecs.execution import ToolCall
@@ -601,3 +603,22 @@ def test_a_passed_object_can_be_shadowed(site):
     plugins, hooks = site.load(config(shadow=["Strict"]), objects=[Strict()])
     assert plugins.report()[0].reason == "shadow"
     assert hooks.chain("tools_pre_execute") == []
+
+
+def test_a_plugin_made_by_the_host_is_closed_by_the_host():
+    """``close()`` of a class the loader called runs when the plugin goes; a passed object stays its owner's."""
+    closed = []
+
+    class Open:
+        @hookimpl
+        def tools_result(self):
+            """Hear nothing in particular."""
+
+        def close(self):
+            closed.append(self)
+
+    hooks, given = Hooks(), Open()
+    load_plugins(hooks, HarnessConfig(), [Open, given], found={})
+    hooks.close()
+    assert len(closed) == 1
+    assert closed[0] is not given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,20 @@ from tests.session.kit import (
 )
 
 pytestmark = pytest.mark.anyio
+
+
+async def in_order(*calls: Callable[[], Awaitable[object]]) -> None:
+    """Run calls at once, begun one after the other."""
+
+    async def run(call: Callable[[], Awaitable[object]], begun: anyio.Event) -> None:
+        begun.set()
+        await call()
+
+    async with anyio.create_task_group() as tasks:
+        for call in calls:
+            begun = anyio.Event()
+            tasks.start_soon(run, call, begun)
+            await begun.wait()
 
 
 class TestRoundTrip:
@@ -187,9 +202,7 @@ class TestAppend:
         """Appends to one session that wait for each other are done first come, first served."""
         store, events = kept.open(), turns(3)
         await store.create(header())
-        async with anyio.create_task_group() as tasks:
-            for event in events:
-                tasks.start_soon(store.append, "s", [event])
+        await in_order(*(lambda event=event: store.append("s", [event]) for event in events))
         assert (await store.load("s")).events == tuple(events)
 
     async def test_a_failure_does_not_hold_up_the_next(self, kept: Kept) -> None:
@@ -205,9 +218,7 @@ class TestAppend:
             except Exception:
                 outcomes.append("refused")
 
-        async with anyio.create_task_group() as tasks:
-            for batch in (events[:2], events[5:6], events[2:]):
-                tasks.start_soon(one, batch)
+        await in_order(*(lambda batch=batch: one(batch) for batch in (events[:2], events[5:6], events[2:])))
         assert sorted(outcomes) == ["ok", "ok", "refused"]
         assert (await store.load("s")).events == tuple(events)
 

@@ -16,11 +16,12 @@ from dshhooks import (
     PluginSource,
     PostToolDecision,
     ToolExecution,
+    canonical,
     hookimpl,
 )
 from dshhooks_repeat_reminder.chains import Chains
 from dshhooks_repeat_reminder.options import RepeatReminderOptions, matches
-from hookspecs.json import canonical
+
 
 __all__ = ["RepeatReminder"]
 

@@ -32,7 +32,7 @@ _ALWAYS = re.compile(
     r"|npm_config_(?:registry|userconfig|globalconfig|node_options|init_module|prefix|cafile|ignore_scripts)|NPM_CONFIG_(?:REGISTRY|USERCONFIG)|YARN_(?:REGISTRY|NPM_REGISTRY_SERVER|RC_FILENAME)|PIP_(?:INDEX_URL|EXTRA_INDEX_URL|CONFIG_FILE|TRUSTED_HOST|FIND_LINKS)"
     r"|UV_(?:INDEX|INDEX_URL|EXTRA_INDEX_URL|DEFAULT_INDEX|FIND_LINKS)|GOPROXY|GONOSUMDB|GONOSUMCHECK|GOINSECURE|GOSUMDB|GOENV|CARGO_(?:HOME|REGISTR\w+)|GOFLAGS_OVERRIDE"
     r"|ALL_PROXY|all_proxy|HTTPS?_PROXY|https?_proxy|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|SSL_CERT_FILE|GIT_SSL_NO_VERIFY|GIT_SSL_CAINFO|NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY"
-    r"|KUBECONFIG_OVERRIDE|DOCKER_HOST|SUDO_EDITOR_OVERRIDE|ANSIBLE_\w*PLUGINS|MAVEN_ARGS|GRADLE_OPTS_OVERRIDE|ELECTRON_RUN_AS_NODE|DSHHOOKS_\w+|PYTEST_PLUGINS|SHELL|CLAUDE_CONFIG_DIR|CODEX_HOME|FPATH"
+    r"|KUBECONFIG_OVERRIDE|DOCKER_HOST|SUDO_EDITOR_OVERRIDE|ANSIBLE_\w*PLUGINS|MAVEN_ARGS|GRADLE_OPTS_OVERRIDE|ELECTRON_RUN_AS_NODE|DSHHOOKS_\w+|PYTEST_PLUGINS|SHELL|(?:PSQL|CURL|SCREEN|VIM|GVIM|SQLITE|MYSQL|CONDA|NPM|YARN|ACK|DIG|LYNX|NANO|IRB|PRY|GDB|MAIL|WGET)RC|CLAUDE_CONFIG_DIR|CODEX_HOME|FPATH"
 )
 #: Variables that are dangerous when the value looks like one of these.
 _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
@@ -71,6 +71,7 @@ _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         re.compile(r"https?://(?!localhost|127\.|0\.0\.0\.0)"),
         "later programs fetch from there",
     ),
+    (re.compile(r"GIT_TRACE\w*|GIT_REDIRECT_\w+"), re.compile(r"^[/~]"), "git writes to that file"),
     (re.compile(r"FZF_\w+"), re.compile(r"--preview|--bind|execute|[;|`$]"), "fzf runs it"),
     (
         re.compile(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"),

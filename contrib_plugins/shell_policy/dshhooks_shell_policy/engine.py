@@ -204,7 +204,7 @@ class Engine:
     def _name(self, arg: Arg) -> str | None:
         """Return the program's name; None (and a finding) when it is not certain."""
         text = arg.text
-        base = text.rsplit("/", 1)[-1]
+        base = text.rsplit("/", 1)[-1].lstrip("=")  # zsh: =name is the path of name
         if not base and text:
             self.dynamic("the program's name is empty or a directory")
         elif text.startswith("-") and len(text) > 1:
@@ -214,11 +214,7 @@ class Engine:
         elif not text:
             if arg.tags:
                 self._unresolved()
-        elif (
-            "assumed" in arg.tags
-            or UNKNOWN in base
-            or (arg.split and not all(tag.startswith("env:") for tag in arg.tags))
-        ):
+        elif UNKNOWN in base or (arg.split and not all(tag.startswith("env:") for tag in arg.tags)):
             self._unresolved()
         elif not _STANDARD_NAME.fullmatch(base):
             self.ask("the program's name has unusual characters: " + ascii(base))
@@ -248,7 +244,7 @@ class Engine:
             content.extend(state.files.get(place, ()))
         if len(content) == 1:
             return content[0]
-        return Out(None, frozenset({"file"}).union(*(out.tags for out in content)))
+        return Out(None, frozenset({"file", "from:" + arg.text[-80:]}).union(*(out.tags for out in content)))
 
     def read_argument(self, arg: Arg, state: State) -> None:
         """Judge an argument of a program without a rule: it may be a path, ``--option=path`` or ``@path``."""

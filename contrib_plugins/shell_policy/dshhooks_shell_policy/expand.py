@@ -192,8 +192,12 @@ class Expander:
             return value
         if part.op == "@":
             return self._transformed(part, value, argument)
+        if part.op == ":":
+            self.arith_text(argument.text)
+        if isinstance(value, tuple) and part.op == ":":
+            return _slice(value, argument.text)
         if isinstance(value, tuple):
-            return value if part.op == ":" else tuple(Arg(UNKNOWN, item.tags) for item in value)
+            return tuple(Arg(UNKNOWN, item.tags) for item in value)
         if part.op in (":-", "-", ":=", "=", ":+", "+", ":?", "?"):
             return self._defaulted(part, value, argument)
         return _edited(part.op, value, argument, self.state)
@@ -327,6 +331,14 @@ def _edited(op: str, value: Arg, argument: Arg, state: State) -> Arg:
         old, _, new = pattern.partition("/")
         return value.with_text(text.replace(old, new, -1 if op == "//" else 1) if old else text)
     return Arg(UNKNOWN, value.tags)
+
+
+def _slice(value: tuple[Arg, ...], spec: str) -> Value:
+    found = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(\d+)\s*)?", spec)
+    if not found:
+        return Arg(UNKNOWN, frozenset({"array"}), split=True)
+    tail = value[int(found.group(1)) :]
+    return tail if found.group(2) is None else tail[: int(found.group(2))]
 
 
 def _substring(value: Arg, spec: str) -> Arg:

@@ -46,7 +46,7 @@ LANGUAGES = frozenset(_BY_SUFFIX.values()) | {
 
 
 class Invocation:
-    """One resolved command: ``name``, ``args``, ``stdin``; the verbs are ``ask``, ``deny``, ``script``, ``run``, ``read``, ``write``."""
+    """One resolved command: its ``name``, ``args`` and ``stdin``, and the verbs a rule speaks in."""
 
     def __init__(
         self, engine: Engine, state: State, name: str, program: Arg, args: tuple[Arg, ...], stdin: Out
@@ -82,20 +82,16 @@ class Invocation:
     def options(
         self,
         values: str = "",
-        long_values: Iterable[str] = (),
+        long_values: Iterable[str] | str = (),
         *,
         stop: bool = False,
         longs: Iterable[str] = (),
         single_dash: bool = False,
     ) -> Parsed:
-        """Parse the arguments; see ``parse_options``."""
+        """Parse the arguments; see ``parse_options``. ``long_values`` may be one string with blanks between the names."""
+        names = frozenset(long_values.split() if isinstance(long_values, str) else long_values)
         return parse_options(
-            self.args,
-            values,
-            frozenset(long_values),
-            stop_at_operand=stop,
-            longs=frozenset(longs),
-            single_dash=single_dash,
+            self.args, values, names, stop_at_operand=stop, longs=frozenset(longs), single_dash=single_dash
         )
 
     def with_args(self, args: Sequence[Arg]) -> Invocation:
@@ -178,15 +174,18 @@ class Invocation:
         """Return the content of a file when this script wrote it (or, with ``trees``, fetched the tree it is in), else None."""
         outs = [out for place in self.places(arg) for out in self.state.files.get(place, ())]
         if trees and not outs:
-            outs = [
-                Out(None, frozenset({"net"}))
-                for place in self.places(arg)
-                for tree in self.state.unpacked
-                if place.startswith(tree + "/") or (tree == "." and not place.startswith(("/", "~")))
-            ]
+            outs = [Out(None, frozenset({"net"})) for place in self.places(arg) if self._in_unpacked_tree(place)]
         if not outs:
             return None
         return outs[0] if len(outs) == 1 else Out(None, frozenset().union(*(out.tags for out in outs)))
+
+    def _in_unpacked_tree(self, place: str) -> bool:
+        relative = not place.startswith(("/", "~"))
+        return any(
+            (place.startswith(tree + "/") or (tree == "." and relative))
+            and not (origin == "archive" and place.rsplit("/", 1)[-1] == "configure")  # the usual way to build
+            for origin, tree in self.state.unpacked
+        )
 
     def run_file(self, arg: Arg, language: str | None = None, *, trees: bool = False) -> Out | None:
         """Judge running a file this script wrote; None when it did not write it."""

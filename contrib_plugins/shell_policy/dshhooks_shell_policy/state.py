@@ -26,7 +26,7 @@ class State:
         self.cwds: tuple[str, ...] = (".",)
         self.positional: tuple[Arg, ...] | None = None
         self.remotes: frozenset[str] = frozenset()
-        self.unpacked: frozenset[str] = frozenset()
+        self.unpacked: frozenset[tuple[str, str]] = frozenset()  # (origin, directory)
         self.aliases: dict[str, str] = {}
         self.calls: tuple[str, ...] = ()
         self.in_background = False

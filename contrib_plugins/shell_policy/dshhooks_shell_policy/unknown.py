@@ -44,6 +44,8 @@ def judge_unknown(inv: Invocation) -> None:
     _scripts(inv)
     _outputs(inv)
     words = [text for text in inv.texts if not text.startswith("-")][:3]
+    if {"install", "add", "plugin", "plugins", "extension"} & set(words) and any("://" in text for text in inv.texts):
+        inv.ask("installs something from the network")
     if any(_DESTROYS.fullmatch(word) for word in words):
         inv.ask("seems to destroy something: " + " ".join(words)[:80])
     if re.search(

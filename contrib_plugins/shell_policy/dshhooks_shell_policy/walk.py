@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 MAX_COMBINATIONS = 16
+_EVALUATED = re.compile(r"\s*[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READS = ("<", "<>")
 _WRITES = (">", ">>", ">|", "&>", "&>>", "<>")
 
@@ -233,6 +235,8 @@ class Walker:
             value = _appended(old, value)
         elif node.subscript is not None:
             value = (*old, value) if isinstance(old, tuple) and isinstance(value, Arg) else unknown("array")
+        if isinstance(value, Arg) and _EVALUATED.match(value.text):
+            self.engine.ask(f"{node.name} holds a subscript that runs a command wherever it is evaluated")
         self.engine.arm(node.name, value, state)
         state.assign(node.name, value)
 
@@ -327,8 +331,6 @@ def _appended(old: object, value: object) -> Arg | tuple[Arg, ...]:
 
 def names_in_arith(word: Word) -> set[str]:
     """Return the identifiers that stand literally in an arithmetic expression."""
-    import re
-
     from .grammar.nodes import Lit
 
     return {name for part in word.parts if isinstance(part, Lit) for name in re.findall(r"[A-Za-z_]\w*", part.text)}

@@ -72,7 +72,7 @@ def test_words_are_resolved_as_bash_does(text, expected):
         ("case x in y) a;; *) b;; esac", {"a", "b"}),
         ("f() { a; }; f", {"a", "f"}),
         ("( a ) && { b; }", {"a", "b"}),
-        ("echo $(a $(b)) `c` \"$(d)\"", {"echo", "a", "b", "c", "d"}),
+        ('echo $(a $(b)) `c` "$(d)"', {"echo", "a", "b", "c", "d"}),
         ("cat <(a) > >(b)", {"cat", "a", "b"}),
         ("x=$(a) y", {"a", "y"}),
         ("cat <<EOF\na\nEOF\nb", {"cat", "b"}),
@@ -103,7 +103,31 @@ def test_commands_are_told_from_data(text, expected):
 
 @pytest.mark.parametrize(
     "text",
-    ["'", '"', "`", "$(", "${", "$((1", "(", "{ a", "if a", "a &&", "a |", "case x in", "for x", "a >", "cat <<EOF\nx", "fi", "a ;; b", ")", "a ()", "[[ a", "f() ", "a\\", ">\\\n> x"],
+    [
+        "'",
+        '"',
+        "`",
+        "$(",
+        "${",
+        "$((1",
+        "(",
+        "{ a",
+        "if a",
+        "a &&",
+        "a |",
+        "case x in",
+        "for x",
+        "a >",
+        "cat <<EOF\nx",
+        "fi",
+        "a ;; b",
+        ")",
+        "a ()",
+        "[[ a",
+        "f() ",
+        "a\\",
+        ">\\\n> x",
+    ],
 )
 def test_incomplete_or_ambiguous_text_is_refused(text):
     """The parser does not guess."""
@@ -117,7 +141,9 @@ def test_brace_expansion_is_bounded():
     assert word.literal() == "\ue000"
 
 
-@pytest.mark.parametrize("text", ["ls; pwd", "if a; then b; fi", "cat <<'EOF'\nrm\nEOF\nls", "echo $(date)", "x=1 y z | w"])
+@pytest.mark.parametrize(
+    "text", ["ls; pwd", "if a; then b; fi", "cat <<'EOF'\nrm\nEOF\nls", "echo $(date)", "x=1 y z | w"]
+)
 def test_the_two_grammars_agree(text):
     """tree-sitter finds no command the own grammar misses."""
     assert disagreement(text) is None

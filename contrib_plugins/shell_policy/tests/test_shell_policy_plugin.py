@@ -33,7 +33,10 @@ def test_tool_names_are_compared_without_case():
     assert isinstance(ask("Bash", {"command": "rm -rf build"}), Deny)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"command": None}, {"command": 3}, {"cmd": "ls"}, [], None, {"command": []}, {"command": ["ls", 1]}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"command": None}, {"command": 3}, {"cmd": "ls"}, [], None, {"command": []}, {"command": ["ls", 1]}],
+)
 def test_a_missing_command_never_opens(arguments):
     """What cannot be seen is asked about."""
     assert isinstance(ask("bash", arguments), Ask)
@@ -99,7 +102,17 @@ def test_an_ask_pattern_beats_an_allow_pattern():
     assert decide("git push origin x", allow=["git *"], ask=["git push *"]) == "Ask"
 
 
-@pytest.mark.parametrize("command", ["npm publish", "env npm publish", "bash -c 'npm publish'", "$(echo npm) publish", "x=npm; $x publish", "/usr/bin/npm publish"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm publish",
+        "env npm publish",
+        "bash -c 'npm publish'",
+        "$(echo npm) publish",
+        "x=npm; $x publish",
+        "/usr/bin/npm publish",
+    ],
+)
 def test_patterns_see_the_resolved_words(command):
     """Wrappers, quoting and directories do not hide a command from a pattern."""
     assert decide(command, deny=["npm publish *"]) == "Deny"

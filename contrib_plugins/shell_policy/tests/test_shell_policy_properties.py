@@ -109,7 +109,9 @@ def test_the_parser_returns_or_refuses(text):
 @pytest.mark.parametrize("command", DENIED)
 def test_wrapping_never_allows(wrapping, command):
     """A command that is stopped stays stopped inside every wrapper."""
-    wrapped = wrapping.replace("{q}", shlex.quote(command)).replace("{{", "\0").replace("}}", "\1").replace("{}", command)
+    wrapped = (
+        wrapping.replace("{q}", shlex.quote(command)).replace("{{", "\0").replace("}}", "\1").replace("{}", command)
+    )
     assert not isinstance(_decision(wrapped.replace("\0", "{").replace("\1", "}")), Allow)
 
 
@@ -157,7 +159,11 @@ def test_requoting_never_allows(command):
 @given(st.sampled_from(DENIED), st.sampled_from(["x", "cmd", "a_1"]))
 def test_a_variable_in_between_never_allows(command, name):
     """Assign first, run later."""
-    for text in (f"{name}={shlex.quote(command)}; ${name}", f"{name}={shlex.quote(command)}; eval \"${name}\"", f"set -- {command}; \"$@\""):
+    for text in (
+        f"{name}={shlex.quote(command)}; ${name}",
+        f'{name}={shlex.quote(command)}; eval "${name}"',
+        f'set -- {command}; "$@"',
+    ):
         assert not isinstance(_decision(text), Allow)
 
 

@@ -335,6 +335,8 @@ class Parser(Scanner):
             elif self.peek(2) in ("&&", "||"):
                 words.append(Word((Lit(self.peek(2)),)))
                 self.i += 2
+            elif self.peek() == "(" and len(words) > 4 * self.max_depth:
+                raise self.fail("nested too deeply")
             elif self.peek() in "()<>" and self.peek(2) not in ("<(", ">("):
                 words.append(Word((Lit(self.peek()),)))
                 self.i += 1

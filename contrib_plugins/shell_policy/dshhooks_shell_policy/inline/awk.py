@@ -21,10 +21,8 @@ def tokens(program: str) -> list[str]:
     i = 0
     while i < len(program):
         last = next((t for t in reversed(result) if not t.isspace()), "")
-        if (
-            (program[i] == "/"
-            and not (last[:1].isalnum() or last in (")", "]", "$") or last.startswith("_")))
-            or (program[i] == "/" and last in ("return", "print", "case"))
+        if (program[i] == "/" and not (last[:1].isalnum() or last in (")", "]", "$") or last.startswith("_"))) or (
+            program[i] == "/" and last in ("return", "print", "case")
         ):
             found = _REGEX.match(program, i)
             if found:

@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ..paths import Kind, read_kind, write_kind
-from ..values import UNKNOWN, Arg
+from ..values import UNKNOWN, Arg, Out
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
@@ -486,6 +486,11 @@ class _Visitor:
             self.inv.write(Arg(target if isinstance(target, str) else UNKNOWN))
 
     def _method(self, node: ast.Call, func: ast.Attribute) -> None:
+        if func.attr == "write" and isinstance(func.value, ast.Call) and self.dotted(func.value.func).endswith("open"):
+            path, content = (self.constant(a[0]) if a else None for a in (func.value.args, node.args))
+            if isinstance(path, str):
+                self._write(path, content)
+            return
         if func.attr in ("unlink", "rmdir", "rmtree", "removedirs") and not self.dotted(func).startswith(
             ("os.", "shutil.")
         ):
@@ -502,7 +507,8 @@ class _Visitor:
             and isinstance(self.constant(func.value), str)
             and self._is_path(func.value)
         ):
-            self._write(str(self.constant(func.value)))
+            content = self.constant(node.args[0]) if node.args and func.attr == "write_text" else None
+            self._write(str(self.constant(func.value)), content)
         elif func.attr in (
             "sendall",
             "sendto",
@@ -554,8 +560,12 @@ class _Visitor:
             if function == "os.chmod" and len(node.args) > 1 and isinstance(names[1], int) and (names[1] & 0o6002):
                 self.inv.ask("python: makes files writable by everybody or set-user-id")
 
-    def _write(self, path: str) -> None:
+    def _write(self, path: str, content: object = None) -> None:
         self.inv.write(Arg(path), None)
+        if isinstance(content, str) and UNKNOWN not in content:
+            self.inv.engine.remember(Arg(path), self.inv.state, Out(content))
+        elif re.search(r"(?:\.(?:sh|bash)|/[^./]+|^[^./]+)$", path):
+            self.inv.engine.remember(Arg(path), self.inv.state, Out(None))
 
     def _variable(self, key: ast.AST | None) -> None:
         from ..programs.builtins import is_secret_name

@@ -28,11 +28,11 @@ _BAD: dict[str, re.Pattern[str]] = {
         r"|method\s*:\s*['\"](?:POST|PUT|DELETE|PATCH)|\.request\s*\(|\.post\s*\(|\bDeno\.(?:run|Command|remove|env|writeTextFile|writeFile|connect|listen)|\bBun\.(?:\$|spawn|spawnSync|write)|\$`|process\.env\s*(?:\)|$)|process\.env(?:\.|\[['\"])\w*(?:TOKEN|SECRET|KEY|PASSW|CREDENTIAL)|dotenv.*parsed|JSON\.stringify\s*\(\s*process\.env|Object\.\w+\s*\(\s*process\.env"
     ),
     "perl": _p(
-        r"\bfork\b|\b(?:system|exec|fork|kill|syscall|unlink|rmdir|rename|symlink|link|chmod|chown|truncate|dbmopen|socket|connect|sysopen|opendir)\b\s*(?:\(|[\"'`$@%{<]|qw?\b|q[qxw]?\s*[{(/|\[]|\d|glob)|`|\bqx\b|\beval\b\s*(?:\(|[\"'$`q]|;|$)|\bopen\b\s*\(?\s*(?:my\s*)?[\w$*]+\s*,\s*(?:\"|'|q)?\s*[|>+]|\bopen\b\s*\(?[^;]*\|[\"']|\bopen\b\s*\(?\s*\w+\s*,\s*[\"'][^\"']*[|>]"
+        r"\bfork\b|\b(?:system|exec|fork|kill|syscall|unlink|rmdir|rename|symlink|link|chmod|chown|truncate|dbmopen|socket|connect|sysopen|opendir)\b\s*(?:\(|[\"'`$@%{<]|qw?\b|q[qxw]?\s*[{(/|\[]|\d|glob)|`|\bqx\b|\beval\b\s*(?!\{)|\bopen\b\s*\(?\s*(?:my\s*)?[\w$*]+\s*,\s*(?:\"|'|q)?\s*[|>+]|\bopen\b\s*\(?[^;]*\|[\"']|\bopen\b\s*\(?\s*\w+\s*,\s*[\"'][^\"']*[|>]"
         r"|\b(?:IO|File)::(?:Socket|Path|Copy|Temp|Pipe)|\bIPC::|\bSocket\b|\bPOSIX::(?:exec|_exit|system|fork|execv\w*)|\bremove_tree|\brmtree|\bLWP|\bHTTP::|\bNet::|\brequire\b\s+[\"'$]|\bdo\b\s+[\"'$]|s(?P<d>[/|#!,{]).*(?P=d).*(?P=d)\w*ee|\bInline\b|\bAcme|\bDynaLoader|\bXSLoader|&\{|\bsyscall|&\s*\$|<\s*\$ENV|\*\{|\bpack\b.*\beval"
     ),
     "ruby": _p(
-        r"\b(?:system|exec|spawn|fork|syscall|trap|load|abort_on_exception|instance_eval|class_eval|module_eval|binding|define_method|send|__send__|public_send|const_get)\b\s*(?:\(|[\"'`:%]|\s+[\"'%a-z])|`|%x|\beval\b|\bIO\.(?:popen|write|binwrite|copy_stream|read\s*\(\s*['\"]\|)|\bOpen3|\bPTY|\bProcess\.|\bKernel\.|\bFileUtils\b|\bFile\.(?:delete|unlink|rename|write|chmod|symlink|truncate|open\s*\([^)]*['\"][wa])"
+        r"\b(?:system|exec|spawn|fork|syscall|trap|load|abort_on_exception|instance_eval|class_eval|module_eval|binding|define_method|send|__send__|public_send|const_get)\b\s*(?:\(|[\"'`:%*]|\s+[\"'%a-z*])|`|%x|\beval\b|\bIO\.(?:popen|write|binwrite|copy_stream|read\s*\(\s*['\"]\|)|\bOpen3|\bPTY|\bProcess\.|\bKernel\.|\bFileUtils\b|\bFile\.(?:delete|unlink|rename|write|chmod|symlink|truncate|open\s*\([^)]*['\"][wa])"
         r"|\bDir\.(?:delete|rmdir|unlink|rmtree|home)|\bPathname\b.*\b(?:rmtree|delete|unlink)|\.rm_rf|\bTCPSocket|\bTCPServer|\bUDPSocket|\bNet::|\bURI\.open|\bopen\s*\(\s*['\"](?:\||http)|\bSocket\b|\brequire\s*\(?\s*['\"](?:socket|open3|pty|net/|fiddle|open-uri)|\bFiddle|\bDL\b|\bENV\.(?:to_h|each|inspect|map|to_a)|p\s+ENV\s*$|\bMarshal\.load|\bObjectSpace|\b(?:delete_all|destroy_all|drop_table|truncate_tables|update_all)\b|\.execute\b|\bunpack1?\b.*\beval|\bCGI\b"
     ),
     "php": _p(
@@ -67,7 +67,7 @@ _BAD: dict[str, re.Pattern[str]] = {
         r"System\.(?:cmd|shell|halt|get_env\s*\(\s*\)|stop)|:os\.cmd|File\.(?:rm|rm_rf|write|rename|cp|chmod)|Code\.eval|\bos:cmd|\bfile:(?:delete|write|del_dir)|open_port|Port\.open|:gen_tcp|:httpc|:init\."
     ),
     "scheme": _p(
-        r"(?i)\bsystem\*?\b|shell-command|call-process|start-process|delete-file|delete-directory|open-network|make-network|url-retrieve|\beval\b|execlp?|process-spawn|rename-file|write-region|load-file|run-command|sh\s"
+        r"(?i)\bsystem\*?\b|run-program|uiop:|shell-command|call-process|start-process|delete-file|delete-directory|open-network|make-network|url-retrieve|\beval\b|execlp?|process-spawn|rename-file|write-region|load-file|run-command|sh\s"
     ),
 }
 _BAD["ts"] = _BAD["node"]

@@ -16,7 +16,7 @@ _DESTROYS = re.compile(
     r"|truncate\b|alter\s+(?:table|database|user|role|system)\b.*\b(?:drop|rename\s+to|superuser|password|set\s+unlogged|disable)|alter\s+system|grant\b|revoke\b|create\s+(?:user|role)\b.*(?:superuser|identified|password)|set\s+password|shutdown\b|vacuum\s+full|reset\s+master|purge\s+binary"
     r"|attach\s+database|load_extension|create\s+(?:or\s+replace\s+)?function\b.*\blanguage\s+(?:c|plpythonu?|plpython3u|plperlu|plsh)|pg_read_file|pg_ls_dir|lo_import|lo_export|pg_terminate_backend|pg_reload_conf|xp_cmdshell|sp_oacreate|dbms_scheduler|utl_http|readfile|writefile|edit\s*\(|load_file|into\s+(?:out|dump)file|load\s+data\b|copy\b.*\bprogram\b|copy\b.*\bto\s+'|sys_exec|sys_eval|install\s+\w+|force\s+install|read_\w+\s*\(\s*'[^']*\|\s*'|pragma\s+writable_schema|delete\s+from\s+(?:mysql|pg_)|update\s+(?:mysql|pg_)\.)"
 )
-_DELETE = re.compile(r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
+_DELETE = re.compile(r"(?is)\bas\s*\(\s*delete\b|^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
 _UPDATE = re.compile(
     r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+analyze\s+)?update\s+[\w.\"`\[\]]+\s+(?:as\s+\w+\s+)?set\b"
 )
@@ -51,9 +51,7 @@ def judge_sql(inv: Invocation, code: Arg) -> None:
     for found in _META_FILE.finditer(text):
         target = found.group(1).strip("'\";")
         if target not in ("stdout", "off", "stderr"):
-            inv.write(Arg(target), None) if not re.match(
-                r"(?i)\s*(?:\.read|\\i|\.open|\.restore|source)", found.group()
-            ) else inv.read(Arg(target))
+            _file(inv, found.group(), Arg(target), text)
     for statement in _STRING_OR_COMMENT.sub(" '' ", text).split(";"):
         _statement(inv, statement)
     for raw in re.findall(
@@ -64,10 +62,20 @@ def judge_sql(inv: Invocation, code: Arg) -> None:
             inv.ask("hides a statement in a string or comment")
 
 
+def _file(inv: Invocation, command: str, target: Arg, text: str) -> None:
+    """A file the client writes, or statements it reads from one this command wrote."""
+    if not re.match(r"(?i)\s*(?:\.read|\\i|\.open|\.restore|source)", command):
+        inv.write(target, None)
+        return
+    content = inv.read(target)
+    if content.text is not None and content.text != text:
+        judge_sql(inv, Arg(content.text, content.tags))
+
+
 def _statement(inv: Invocation, statement: str) -> None:
     if _DESTROYS.search(statement):
         inv.ask("destroys data, changes rights or reaches the file system")
-    elif (_DELETE.match(statement) or _UPDATE.match(statement)) and not _WHERE.search(statement):
+    elif (_DELETE.search(statement) or _UPDATE.match(statement)) and not _WHERE.search(statement):
         inv.ask("changes every row of a table")
-    elif _DELETE.match(statement):
+    elif _DELETE.search(statement):
         inv.ask("deletes rows")

@@ -155,7 +155,7 @@ def path_tools(inv: Invocation) -> Out | None:
 def quiet(inv: Invocation) -> Out | None:
     """Nothing to judge, but for the options that set the machine."""
     if inv.name == "date":
-        parsed = inv.options("dfrsI", ("--date", "--file", "--reference", "--set"))
+        parsed = inv.options("dfrsI", "--date --file --reference --set")
         inv.read_all(parsed.values("-f", "--file"))
         if parsed.has("-s", "--set"):
             inv.ask("sets the clock")

@@ -159,6 +159,8 @@ def _common(inv: Invocation, words: str) -> None:
                 inv.engine.read_argument(value, inv.state)
                 if any(place.startswith(("~/.", "/etc")) for place in inv.places(value)):
                     inv.ask("publishes a settings file: " + value.text)
+        if inv.texts[1:2] == ["download"]:
+            inv.state.unpacked |= {("net", ".")}
         if (
             any(text in ("-F", "--field", "-f", "--raw-field", "--input") for text in inv.texts)
             and inv.texts[:1] == ["api"]

@@ -105,6 +105,8 @@ def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out 
     elif verb in ("push", "login", "commit", "export", "save", "import", "load", "plugin"):
         if verb in ("push", "login"):
             inv.ask("publishes an image" if verb == "push" else "logs in to a registry")
+        if any("://" in word for word in words):
+            inv.ask("brings an image in from the network")
         for index, text in enumerate(texts):
             if text in ("-o", "--output") and index + 1 < len(rest):
                 inv.write(rest[index + 1])
@@ -156,21 +158,8 @@ def _managed(inv: Invocation, verb: str, words: list[str], texts: list[str]) -> 
 def _build(inv: Invocation, rest: list[Arg]) -> None:
     p = inv.with_args(rest).options(
         "ftoc",
-        (
-            "--file",
-            "--tag",
-            "--build-arg",
-            "--secret",
-            "--ssh",
-            "--output",
-            "--target",
-            "--platform",
-            "--cache-from",
-            "--cache-to",
-            "--network",
-            "--build-context",
-            "--iidfile",
-        ),
+        "--file --tag --build-arg --secret --ssh --output --target --platform --cache-from --cache-to "
+        "--network --build-context --iidfile",
     )
     for value in p.values("--secret", "--ssh"):
         inv.engine.read_argument(value, inv.state)
@@ -262,9 +251,7 @@ def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
 
 
 def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
-    p = inv.with_args(rest).options(
-        "euw", ("--env", "--user", "--workdir", "--detach-keys", "--env-file", "--index"), stop=True
-    )
+    p = inv.with_args(rest).options("euw", "--env --user --workdir --detach-keys --env-file --index", stop=True)
     if p.has("--privileged"):
         inv.ask("gives a container more rights")
     _environment(inv, list(p.rest[1:]))
@@ -290,7 +277,7 @@ def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
     elif verb in ("exec", "run"):
         p = inv.with_args(rest).options(
             "euwvpTl"[:5],
-            ("--env", "--user", "--workdir", "--volume", "--publish", "--entrypoint", "--name", "--index", "--label"),
+            "--env --user --workdir --volume --publish --entrypoint --name --index --label",
             stop=True,
         )
         for value in p.values("-v", "--volume"):
@@ -335,26 +322,8 @@ def kubectl(inv: Invocation) -> Out | None:
     """Reads pass, except secrets; changes of a cluster that remove, expose or run ask."""
     p = inv.options(
         "nofcl",
-        (
-            "--namespace",
-            "--output",
-            "--context",
-            "--cluster",
-            "--kubeconfig",
-            "--selector",
-            "--filename",
-            "--container",
-            "--since",
-            "--tail",
-            "--user",
-            "--server",
-            "--token",
-            "--as",
-            "--field-selector",
-            "--sort-by",
-            "--kustomize",
-            "-k",
-        ),
+        "--namespace --output --context --cluster --kubeconfig --selector --filename --container --since "
+        "--tail --user --server --token --as --field-selector --sort-by --kustomize -k",
         stop=False,
     )
     words = [arg.text for arg in p.operands]
@@ -463,11 +432,8 @@ def helm(inv: Invocation) -> None:
         "proxy-status",
         "version",
     )
-    if (
-        (inv.name == "helm"
-        and re.search(r"get (?:values|manifest|all)", verb)
-        and "--all" in inv.texts)
-        or re.search(r"get secrets?", verb)
+    if (inv.name == "helm" and re.search(r"get (?:values|manifest|all)", verb) and "--all" in inv.texts) or re.search(
+        r"get secrets?", verb
     ):
         inv.ask("prints values that may be secrets")
     if "--help" in inv.texts or "-h" in inv.texts:

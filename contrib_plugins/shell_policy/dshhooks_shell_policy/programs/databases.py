@@ -72,6 +72,8 @@ def client(inv: Invocation) -> Out | None:
         content = inv.written(value)
         if content is not None and content.text is not None:
             found.append(Arg(content.text))
+        elif _HARMLESS_FILE.search(value.text):
+            continue
         else:
             inv.ask("runs a file of statements")
     for value in p.values("-o", "--output", "-L", "--log-file", "--out"):
@@ -90,11 +92,15 @@ def client(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"database"}))
 
 
+#: Files of statements that build something up; others may tear down.
+_HARMLESS_FILE = re.compile(r"(?i)(?:^|[/:_.-])(?:schema|seeds?|init|fixtures?|create|setup|structure|tables?|up|sample|demo|test\w*|data)(?:[_.-]\w+)*\.sql(?:\.gz)?$")
+
+
 def _from_stdin(inv: Invocation) -> None:
     stdin = inv.stdin
     if stdin.text is not None:
         judge_sql(inv, Arg(stdin.text, stdin.tags))
-    elif stdin.tags:
+    elif stdin.tags and not any(tag.startswith("from:") and _HARMLESS_FILE.search(tag) for tag in stdin.tags):
         inv.ask("runs statements that are not known")
 
 
@@ -128,14 +134,14 @@ def admin(inv: Invocation) -> None:
 
 
 _REDIS_WRITES = re.compile(
-    r"(?i)^(?:flushall|flushdb|del|unlink|config|debug|shutdown|slaveof|replicaof|migrate|restore|eval|evalsha|script|module|rename|swapdb|failover|cluster|acl|save|bgsave|bgrewriteaof|function|monitor|client)$"
+    r"(?i)^(?:flushall|flushdb|del|unlink|config|debug|shutdown|slaveof|replicaof|migrate|restore|eval|evalsha|script|module|rename|swapdb|failover|cluster|acl|save|bgsave|bgrewriteaof|function|client)$"
 )
 
 
 @program("redis-cli", "keydb-cli", reads=False)
 def redis(inv: Invocation) -> Out | None:
     """Reads and plain writes pass."""
-    p = inv.options("hpnausi", ("--user", "--pass", "--rdb", "--pipe-timeout", "--eval", "--scan-pattern", "--pattern"))
+    p = inv.options("hpnausi", "--user --pass --rdb --pipe-timeout --eval --scan-pattern --pattern")
     words = [arg.text for arg in p.operands]
     safe_client = (
         len(words) > 1
@@ -163,7 +169,7 @@ _MONGO_BAD = re.compile(
 @program("mongosh", "mongo", reads=False)
 def mongo(inv: Invocation) -> Out | None:
     """The shell's code is JavaScript."""
-    p = inv.options("hup", ("--eval", "--host", "--username", "--password", "--file", "-f", "--port"))
+    p = inv.options("hup", "--eval --host --username --password --file -f --port")
     code = [value.text for value in p.values("--eval")]
     if inv.stdin.text is not None and not code:
         code.append(inv.stdin.text)
@@ -177,7 +183,7 @@ def mongo(inv: Invocation) -> Out | None:
 
 
 _TASK_BAD = re.compile(
-    r"(?:^|[\s:])(?:(?:db|database|migrate|ecto|schema|doctrine:\w+|sequelize)[:.](?:drop\w*|reset\w*|wipe|fresh|refresh|purge|truncate\w*|rollback|force|undo:all|schema:load|setup:force|migrate:(?:undo|reset|down)\S*)|db:migrate:undo:all|flush|reset_db|sqlflush|reset-db|drop-db|dropdb)(?:$|[\s:])"
+    r"(?:^|[\s:])(?:(?:db|database|migrate|ecto|schema|doctrine:\w+|sequelize)[:.](?:drop\w*|reset\w*|wipe|fresh|refresh|purge|truncate\w*|rollback|force|undo:all|schema:load|setup:force|migrate:(?:undo|reset|down)\S*)|db:migrate:undo:all|flush|reset_db|sqlflush|reset-db|drop-db|dropdb|drop-all|database drop)(?:$|[\s:])"
     r"|migrate\s+reset|--force-reset|migrate\s+\S+\s+zero|db\s+(?:drop|reset|wipe)|downgrade\s+(?:base|-\d)|\bmigrate:rollback|prune\b.*--force|--accept-data-loss|push\b.*--force|schema:drop|database:drop"
 )
 

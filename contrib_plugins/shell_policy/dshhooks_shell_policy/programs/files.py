@@ -110,10 +110,8 @@ def _targets(inv: Invocation, parsed_operands: tuple[Arg, ...], directory: Arg |
         destination.with_text(destination.text.rstrip("/") + "/" + posixpath.basename(s.text.rstrip("/")))
         for s in sources
     ]
-    if (
-        destination.text.rstrip("/") in ("~", ".", "", "..")
-        or (destination.text.endswith("/")
-        and len(destination.text) > 1)
+    if destination.text.rstrip("/") in ("~", ".", "", "..") or (
+        destination.text.endswith("/") and len(destination.text) > 1
     ):
         return inside
     return [destination, *inside]
@@ -127,7 +125,7 @@ def copy(inv: Invocation) -> Out | None:
     """Copies, moves and links; reading a secret and writing a protected file are both judged."""
     parsed = inv.options(
         "tSgomZ" if inv.name == "install" else "tS",
-        ("--target-directory", "--suffix", "--mode", "--owner", "--group", "--context"),
+        "--target-directory --suffix --mode --owner --group --context",
     )
     if inv.name == "rename":
         inv.code("perl", parsed.operands[0]) if parsed.operands and re.match(
@@ -182,14 +180,13 @@ def _remember(inv: Invocation, sources: tuple[Arg, ...], target: Arg) -> None:
     content = inv.written(sources[0])
     if content is not None:
         inv.engine.remember(target, inv.state, content)
+    elif inv.name == "install" and not sources[0].text.endswith((".sh", ".py")):
+        inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
     elif posixpath.splitext(sources[0].text)[1] != posixpath.splitext(target.text)[1] and inv.name == "mv":
         inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
-    elif (
-        (inv.name == "ln"
-        and "/" not in sources[0].text
-        and handler_for(sources[0].text) is not None)
-        or sources[0].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/"))
-    ):
+    elif ("/" not in sources[0].text and handler_for(sources[0].text) is not None) or sources[
+        0
+    ].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
         for place in inv.places(target):
             inv.state.files[place] = (Out(sources[0].text, frozenset({"copy"})),)
 
@@ -199,21 +196,8 @@ def rsync(inv: Invocation) -> None:
     """Copies trees; ``-e`` runs a program, ``--delete`` removes, another host receives."""
     parsed = inv.options(
         "eefTBM",
-        (
-            "--rsh",
-            "--rsync-path",
-            "--exclude",
-            "--include",
-            "--files-from",
-            "--filter",
-            "--log-file",
-            "--temp-dir",
-            "--password-file",
-            "--backup-dir",
-            "--chmod",
-            "--chown",
-            "--out-format",
-        ),
+        "--rsh --rsync-path --exclude --include --files-from --filter --log-file --temp-dir --password-file "
+        "--backup-dir --chmod --chown --out-format",
     )
     for value in parsed.values("-e", "--rsh", "--rsync-path"):
         if re.fullmatch(r"ssh(?: -[pi] ?[\w./~-]+| -o ?StrictHostKeyChecking=\w+)*", value.text):
@@ -234,7 +218,7 @@ def rsync(inv: Invocation) -> None:
         inv.read(source)
     for target in parsed.operands[-1:]:
         if re.match(r"[^/]+:|rsync://", target.text) or any(
-            re.match(r"[^/~.]+:", s.text) for s in parsed.operands[:-1]
+            re.match(r"[^/]+:", s.text) for s in parsed.operands[:-1]
         ):
             inv.ask("copies to or from another machine")
         else:
@@ -270,14 +254,15 @@ def dd(inv: Invocation) -> Out | None:
 @program("truncate", "fallocate", reads=False)
 def truncate(inv: Invocation) -> None:
     """Cuts files; logs and temporary files may be cut."""
-    parsed = inv.options("slro", ("--size", "--length", "--reference", "--offset"))
+    parsed = inv.options("slro", "--size --length --reference --offset")
     if inv.name == "fallocate" and any(
         re.search(r"\d+(?:[TP]|\d\dG)", value.text) for value in parsed.values("-l", "--length")
     ):
         inv.ask("fills the disk")
     for target in parsed.operands:
         inv.write(target, None, "truncates")
-        if inv.name == "truncate" and not all(
+        grows = any(re.fullmatch(r"\+?[1-9]\w*", value.text) for value in parsed.values("-s", "--size"))
+        if inv.name == "truncate" and not grows and not all(
             place.endswith((".log", ".out", ".tmp")) or is_temporary(place) for place in inv.places(target)
         ):
             inv.ask("empties " + target.text.replace(UNKNOWN, "…"))
@@ -294,7 +279,7 @@ def tee(inv: Invocation) -> Out | None:
 @program("touch", "mkdir", "mkfifo", reads=False)
 def touch(inv: Invocation) -> None:
     """Creates files; an empty hook or settings file is harmless, protected system places are not."""
-    parsed = inv.options("dtrm", ("--date", "--reference", "--mode"))
+    parsed = inv.options("dtrm", "--date --reference --mode")
     for target in parsed.operands:
         for place in inv.places(target):
             kind = write_kind(place)
@@ -354,7 +339,7 @@ def _owned(inv: Invocation, target: Arg, recursive: bool) -> None:
 )
 def chown(inv: Invocation) -> None:
     """Changes owners and attributes."""
-    parsed = inv.options("mMxXdk", ("--from", "--reference", "--modify"))
+    parsed = inv.options("mMxXdk", "--from --reference --modify")
     recursive = parsed.has("-R", "--recursive")
     inv.ask("changes owners or attributes" + (" of whole trees" if recursive else ""))
     for target in parsed.operands:
@@ -364,7 +349,7 @@ def chown(inv: Invocation) -> None:
 @program("patch", reads=False)
 def patch(inv: Invocation) -> None:
     """Applies a patch; what it writes is judged when it is named."""
-    parsed = inv.options("pdioBDFrVYz", ("--strip", "--directory", "--input", "--output"))
+    parsed = inv.options("pdioBDFrVYz", "--strip --directory --input --output")
     for target in [*parsed.operands[:1], *parsed.values("-o", "--output"), *parsed.values("-d", "--directory")]:
         inv.write(target, None)
     _patched(inv)

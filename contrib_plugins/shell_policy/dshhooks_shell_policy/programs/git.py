@@ -196,10 +196,8 @@ def _config(inv: Invocation, key: str, value: Arg) -> None:
     elif _KEY_RUNS.fullmatch(key):
         if key.lower().startswith("alias.") and not value.text.startswith("!") and value.known:
             inv.run([Arg("git"), *(Arg(word) for word in value.text.split())])
-        elif (
-            not _HARMLESS_VALUE.fullmatch(value.text)
-            or (re.match(r"(?i)credential|core\.hookspath|core\.fsmonitor$", key)
-            and value.text not in ("", "false"))
+        elif not _HARMLESS_VALUE.fullmatch(value.text) or (
+            re.match(r"(?i)credential|core\.hookspath|core\.fsmonitor$", key) and value.text not in ("", "false")
         ):
             inv.ask(f"sets {key}, which makes git run or load something")
 
@@ -390,7 +388,7 @@ def _config_verb(inv: Invocation, p: Parsed) -> None:
     if p.has("-e", "--edit") or inv.texts[:1] == ["edit"]:
         inv.ask("opens the configuration in an editor")
         return
-    parsed = inv.options("f", ("--file", "--blob", "--type", "--default"))
+    parsed = inv.options("f", "--file --blob --type --default")
     for value in parsed.values("-f", "--file"):
         inv.write(value, None)
     words = [a for a in parsed.operands if a.text not in ("set", "unset", "--add")]
@@ -456,7 +454,7 @@ def _clone(inv: Invocation, p: Parsed) -> None:
         inv.write(destination, None)
         if len(p.operands) > 1 or p.operands[0].known:
             for place in inv.places(destination):
-                inv.state.unpacked |= {place}
+                inv.state.unpacked |= {("net", place)}
 
 
 def _lfs(inv: Invocation, p: Parsed) -> None:

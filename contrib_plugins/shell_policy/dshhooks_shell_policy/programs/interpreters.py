@@ -338,22 +338,8 @@ def javascript(inv: Invocation) -> Out | None:
     """Judges ``-e``, ``-p``, scripts and standard input."""
     p = inv.options(
         "eprCI",
-        (
-            "--eval",
-            "--print",
-            "--require",
-            "--import",
-            "--loader",
-            "--experimental-loader",
-            "--env-file",
-            "--conditions",
-            "--inspect-port",
-            "--title",
-            "--max-old-space-size",
-            "--test-reporter",
-            "--config",
-            "--import-map",
-        ),
+        "--eval --print --require --import --loader --experimental-loader --env-file --conditions "
+        "--inspect-port --title --max-old-space-size --test-reporter --config --import-map",
         longs=("--test", "--check", "--watch", "--inspect", "--prof"),
     )
     codes = p.values("-e", "-p", "--eval", "--print") + [
@@ -410,10 +396,8 @@ def javascript(inv: Invocation) -> Out | None:
             and option.value is not None
         ):
             text = option.value.text
-            if (
-                re.match(r"data:|https?:|/tmp|\.\./|/(?!app|workspace|src)", text)
-                or (inv.run_file(option.value, "node") is None
-                and UNKNOWN in text)
+            if re.match(r"data:|https?:|/tmp|\.\./|/(?!app|workspace|src)", text) or (
+                inv.run_file(option.value, "node") is None and UNKNOWN in text
             ):
                 inv.ask(f"loads {text[:60]} first")
     if codes:
@@ -438,9 +422,7 @@ def javascript(inv: Invocation) -> Out | None:
 @program("awk", reads=False)
 def awk(inv: Invocation) -> Out | None:
     """The first operand is the program unless ``-f`` names one."""
-    p = inv.options(
-        "FvfelDioE"[:6], ("--field-separator", "--assign", "--file", "--source", "--load", "--include", "--exec")
-    )
+    p = inv.options("FvfelDioE"[:6], "--field-separator --assign --file --source --load --include --exec")
     files = p.values("-f", "--file", "-E", "--exec")
     operands = list(p.operands)
     for source in p.values("-e", "--source"):
@@ -465,7 +447,7 @@ def awk(inv: Invocation) -> Out | None:
 def sed(inv: Invocation) -> Out | None:
     """The first operand is the script unless ``-e`` or ``-f`` gives one."""
     args = list(inv.args)
-    p = inv.options("efl", ("--expression", "--file", "--line-length"))
+    p = inv.options("efl", "--expression --file --line-length")
     in_place = [o for o in p if o.name == "-i" or o.name.startswith("--in-place")]
     scripts = p.values("-e", "--expression")
     operands = list(p.operands)
@@ -484,11 +466,22 @@ def sed(inv: Invocation) -> Out | None:
     inv.code(
         "sed", Arg("\n".join(s.text for s in scripts), frozenset().union(*(s.tags for s in scripts)))
     ) if scripts else None
+    for operand in operands if in_place else ():
+        _edited(inv, operand, scripts)
     if in_place and any(s.text.strip() in ("d", "1,$d", "/./d", "/.*/d") for s in scripts):
         inv.ask("empties files")
     for operand in operands:
         inv.write(operand, None) if in_place else inv.read(operand)
     return inv.stdin.derived("file" if operands else "filtered") if not in_place else NOTHING
+
+
+def _edited(inv: Invocation, target: Arg, scripts: list[Arg]) -> None:
+    """A script edited and then run in one command: what the edits put in is judged as its content."""
+    if not re.search(r"(?:\.(?:sh|bash)|(?:^|/)[^./]+)$", target.text):
+        return
+    pieces = [m.group(3) for s in scripts for m in re.finditer(r"s([/|#,!@])(.*?)(?<!\\)\1(.*?)(?<!\\)\1", s.text)]
+    pieces += [m.group(1) for s in scripts for m in re.finditer(r"(?m)^\d*\$?[aic]\\?\s*(.*)$", s.text)]
+    inv.engine.remember(target, inv.state, Out("\n".join(pieces)))
 
 
 @program(
@@ -499,6 +492,8 @@ def editor(inv: Invocation) -> None:
     """Editors run commands: ``vim -c``, ``+cmd``, ``ed`` scripts."""
     for index, text in enumerate(inv.texts):
         value = ""
+        if inv.name in ("ed", "red") and text == "-s":
+            continue
         if re.fullmatch(r"-[a-zA-Z]*c", text):
             text = "-c"
         if text.startswith("-c") and not text.startswith("-c=") and len(text) > 2:
@@ -518,11 +513,8 @@ def editor(inv: Invocation) -> None:
                 inv.script(bang.group(1))
     if inv.name in ("ed", "red", "ex"):
         content = inv.stdin.text
-        if (
-            (content is None
-            and inv.stdin.tags)
-            or (content is not None
-            and re.search(r"(?m)!|^\s*(?:\d+|[.$%]|,)*[wWrRe]\s+\S", content))
+        if (content is None and inv.stdin.tags) or (
+            content is not None and re.search(r"(?m)!|^\s*(?:\d+|[.$%]|,)*[wWrRe][ \t]+\S", content)
         ):
             inv.ask("gives an editor commands to run")
             for line in (content or "").splitlines():
@@ -540,18 +532,7 @@ def editor(inv: Invocation) -> None:
 def debugger(inv: Invocation) -> None:
     """Debuggers run commands and enter other processes."""
     p = inv.options(
-        "xopPcsdOSQ",
-        (
-            "--eval-command",
-            "--command",
-            "--ex",
-            "-ex",
-            "-iex",
-            "--pid",
-            "--one-line",
-            "--source",
-            "--init-eval-command",
-        ),
+        "", "-ex -iex -eval-command -x -command -p -pid -o -s -source -O -Q --eval-command --command --pid --source", single_dash=True
     )
     joined = " ".join(inv.texts)
     if re.search(
@@ -559,7 +540,7 @@ def debugger(inv: Invocation) -> None:
         joined,
     ):
         inv.ask("gives a debugger commands that run programs")
-    if p.has("-p", "--pid", "-x", "--command", "-s", "--source") and inv.name in ("gdb", "lldb"):
+    if p.has("-p", "-pid", "--pid", "-x", "-command", "--command", "-s", "-source", "--source"):
         inv.ask("enters another process or runs a command file")
     if inv.stdin.text is not None or inv.stdin.tags:
         inv.ask("feeds a debugger commands")

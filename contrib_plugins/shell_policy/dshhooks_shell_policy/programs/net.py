@@ -18,6 +18,9 @@ _METADATA = re.compile(
     r"169\.254\.169\.254|metadata\.google|100\.100\.100\.200|fd00:ec2|/latest/meta-data|2852039166|0xa9fea9fe",
     re.IGNORECASE,
 )
+_EXPECTS_TOKENS = re.compile(
+    r"https://(?:api\.[\w.-]+|[\w.-]*\.(?:github|gitlab|bitbucket|atlassian|slack|googleapis|azure|amazonaws|cloudflare|heroku|digitalocean|stripe|sentry|npmjs|pypi|circleci|vercel|netlify|openai|anthropic|huggingface)\.(?:com|org|io|co|net|app)|(?:github|gitlab|slack|huggingface|sentry|circleci)\.(?:com|co|io))(?:[:/]|$)"
+)
 _DOWNLOADED = Out(None, frozenset({"net"}))
 
 
@@ -67,10 +70,8 @@ def curl(inv: Invocation) -> Out | None:
     _curl_data(inv, p, urls, local)
     method = " ".join(v.text for v in p.values("-X", "--request")).upper()
     if method and (
-        (method.startswith("DELETE")
-        and (not local or ":9200" in urls[0].text))
-        or (method.startswith(("PUT", "PATCH"))
-        and not local)
+        (method.startswith("DELETE") and (not local or ":9200" in urls[0].text))
+        or (method.startswith(("PUT", "PATCH")) and not local)
     ):
         inv.ask(f"sends a {method} request")
     for url in urls:
@@ -150,6 +151,8 @@ def _curl_data(inv: Invocation, p, urls: list[Arg], local: bool) -> None:  # typ
     for header in headers:
         if header.text.startswith("@"):
             inv.ask("sends a file as headers")
+        if secret_variables((header,)) and not all(_EXPECTS_TOKENS.match(url.text) for url in urls):
+            inv.ask("sends a secret variable to a host that is not known for it")
         if not header.known and header.tags & {"sub", "file", "environment", "machine"} and "hook" not in header.tags:
             inv.ask("sends the output of a command in a header")
     if bodies and not all(url.text.startswith(("https://api.", "http://api.")) for url in urls):
@@ -161,32 +164,9 @@ def wget(inv: Invocation) -> Out | None:
     """Like curl, with a file by default."""
     p = inv.options(
         "oaetOTwQPDUlARIXBi",
-        (
-            "--output-document",
-            "--directory-prefix",
-            "--post-data",
-            "--post-file",
-            "--body-data",
-            "--body-file",
-            "--method",
-            "--header",
-            "--use-askpass",
-            "--config",
-            "--execute",
-            "--user",
-            "--password",
-            "--output-file",
-            "--append-output",
-            "--input-file",
-            "--level",
-            "--tries",
-            "--timeout",
-            "--user-agent",
-            "--domains",
-            "--accept",
-            "--reject",
-            "--warc-file",
-        ),
+        "--output-document --directory-prefix --post-data --post-file --body-data --body-file --method "
+        "--header --use-askpass --config --execute --user --password --output-file --append-output "
+        "--input-file --level --tries --timeout --user-agent --domains --accept --reject --warc-file",
     )
     local = bool(p.operands) and all(is_local(url.text) for url in p.operands)
     if p.has("--use-askpass", "--config", "--execute", "-e"):
@@ -259,7 +239,7 @@ def http(inv: Invocation) -> Out | None:
 def transfers(inv: Invocation) -> Out | None:
     """Other ways to move data between machines."""
     if inv.name in ("aria2c", "axel", "fetch"):
-        p = inv.options("od", ("--out", "--dir", "--on-download-complete", "--conf-path"))
+        p = inv.options("od", "--out --dir --on-download-complete --conf-path")
         for url in p.operands:
             inv.write(url.with_text(url.text.rstrip("/").rsplit("/", 1)[-1]), _DOWNLOADED)
         for value in p.values("-o", "--out"):
@@ -298,20 +278,16 @@ def raw(inv: Invocation) -> Out | None:
     if inv.name == "tailscale" and texts[:1] in (["status"], ["ip"], ["version"]):
         return ANYTHING
     if (
-        (any(re.fullmatch(r"-\w*[ec]\w*|--exec|--sh-exec|--lua-exec", text) for text in texts)
-        and inv.name == "nc")
-        or any(re.search(r"(?i)\b(?:exec|system):", text) for text in texts)
-    ):
+        any(re.fullmatch(r"-\w*[ec]\w*|--exec|--sh-exec|--lua-exec", text) for text in texts) and inv.name == "nc"
+    ) or any(re.search(r"(?i)\b(?:exec|system):", text) for text in texts):
         inv.deny("connects a program to the network")
     if (
         inv.name == "nc"
         and not any(re.fullmatch(r"-\w*l\w*", text) for text in texts)
         and any(is_local(text) for text in texts)
     ):
-        if (
-            (inv.stdin.text is None
-            and inv.stdin.tags)
-            or re.search(r"(?i)flush|delete|shutdown|config|eval", inv.stdin.text or "")
+        if (inv.stdin.text is None and inv.stdin.tags) or re.search(
+            r"(?i)flush|delete|shutdown|config|eval", inv.stdin.text or ""
         ):
             inv.ask("sends commands to a local server")
         return _DOWNLOADED
@@ -414,10 +390,13 @@ def names(inv: Invocation) -> Out | None:
         personal = arg.tags & {"env:USER", "env:LOGNAME", "env:HOSTNAME", "env:HOST", "env:HOME"}
         if not arg.known and (local or personal or secret_variables((arg,))):
             inv.ask("sends data in the name it asks for")
-    if inv.name in ("nmap", "masscan", "hping3") and (not all(
-        is_local(text) or text.startswith("-") or text.isdigit() or re.fullmatch(r"[\d,-]+", text)
-        for text in inv.texts
-    ) or any(text.startswith("--script") for text in inv.texts)):
+    if inv.name in ("nmap", "masscan", "hping3") and (
+        not all(
+            is_local(text) or text.startswith("-") or text.isdigit() or re.fullmatch(r"[\d,-]+", text)
+            for text in inv.texts
+        )
+        or any(text.startswith("--script") for text in inv.texts)
+    ):
         inv.ask("scans the network or runs scripts")
     if inv.name in ("tcpdump", "tshark"):
         p = inv.options("ciwrzFWGCsBjTEZy")
@@ -428,7 +407,7 @@ def names(inv: Invocation) -> Out | None:
         inv.ask("records network traffic")
     if inv.name in ("ping", "ping6") and inv.options("cipsWwIMtTQSlmD").has("-f"):
         inv.ask("floods the network")
-    if inv.name == "logger" and inv.options("nPfptu", ("--server", "--file", "--port")).has("-n", "--server"):
+    if inv.name == "logger" and inv.options("nPfptu", "--server --file --port").has("-n", "--server"):
         inv.ask("sends log lines to another machine")
     if inv.name == "dig" and inv.options("fbckpqtxy").has("-f"):
         inv.ask("sends the lines of a file as names")

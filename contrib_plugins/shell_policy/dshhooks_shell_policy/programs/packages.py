@@ -73,13 +73,12 @@ def pip(inv: Invocation) -> Out | None:
     if verb in ("publish", "upload") or (inv.name == "twine" and verb != "check"):
         inv.ask("publishes a package")
     if verb == "config" and (
-        (inv.name != "poetry"
-        and words[1:2]
-        and words[1] in ("set", "unset", "edit"))
-        or (inv.name == "poetry"
-        and len(words) > 2)
+        (inv.name != "poetry" and words[1:2] and words[1] in ("set", "unset", "edit"))
+        or (inv.name == "poetry" and len(words) > 2)
     ):
         inv.ask("changes where packages come from")
+    if verb == "config" and inv.name == "pip":
+        return Out(None, frozenset({"environment"}))
     if verb in ("source", "self") and words[1:2] and words[1] in ("add", "remove", "update"):
         inv.ask("changes where packages come from")
     if verb in ("install", "add", "download", "wheel", "tool", "run", "inject", "sync", "uvx") or inv.name in (
@@ -317,7 +316,7 @@ def npx(inv: Invocation) -> Out | None:
     """Runs a package's program."""
     p = inv.options(
         "pcw",
-        ("--package", "--call", "--workspace", "--registry", "--node-options", "--shell", "--userconfig"),
+        "--package --call --workspace --registry --node-options --shell --userconfig",
         stop=True,
     )
     for value in p.values("-c", "--call"):
@@ -421,6 +420,8 @@ def gem(inv: Invocation) -> Out | None:
         value = " ".join(words)
         if re.search(r"mirror|://|build\.", value):
             inv.ask("changes where packages come from")
+    if any(re.match(r"--gemfile[= ]?(?:/|$)", text) for text in inv.texts) or "NoSecurity" in inv.texts:
+        inv.ask("uses another Gemfile or no checks")
     if verb == "exec":
         rest = inv.args[inv.texts.index("exec") + 1 :]
         return inv.run(rest) if rest else ANYTHING
@@ -456,9 +457,7 @@ def conda(inv: Invocation) -> Out | None:
     words = [text for text in inv.texts if not text.startswith("-")]
     verb = words[0] if words else ""
     if verb == "run":
-        p = inv.with_args(inv.args[inv.texts.index("run") + 1 :]).options(
-            "np", ("--name", "--prefix", "--cwd"), stop=True
-        )
+        p = inv.with_args(inv.args[inv.texts.index("run") + 1 :]).options("np", "--name --prefix --cwd", stop=True)
         return inv.run(p.rest) if p.rest else ANYTHING
     if verb == "config" and not _any_option(inv, "--show", "--show-sources", "--get"):
         inv.ask("changes where packages come from")
@@ -488,25 +487,20 @@ def distribution(inv: Invocation) -> Out | None:
         inv.ask("installs without checks or runs hooks")
     if any(re.search(r"(?:APT|DPkg|Dpkg)::", text) for text in inv.texts):
         inv.deny("an option makes apt run a command")
-    if (
-        set(words[:1])
-        & {
-            "remove",
-            "purge",
-            "autoremove",
-            "erase",
-            "del",
-            "uninstall",
-            "autopurge",
-            "full-upgrade",
-            "dist-upgrade",
-            "system-upgrade",
-            "delete",
-            "unmerge",
-        }
-        or (re.search(r"(?:^|\s)-R\w*\b", joined)
-        and inv.name in ("pacman", "yay", "paru"))
-    ):
+    if set(words[:1]) & {
+        "remove",
+        "purge",
+        "autoremove",
+        "erase",
+        "del",
+        "uninstall",
+        "autopurge",
+        "full-upgrade",
+        "dist-upgrade",
+        "system-upgrade",
+        "delete",
+        "unmerge",
+    } or (re.search(r"(?:^|\s)-R\w*\b", joined) and inv.name in ("pacman", "yay", "paru")):
         inv.ask("removes or replaces system packages")
     if words[:1] in (["config-manager"], ["addrepo"], ["ar"], ["remote-add"], ["edit-sources"], ["add-repo"]):
         inv.ask("changes where packages come from")
@@ -559,8 +553,7 @@ def other(inv: Invocation) -> Out | None:
         joined,
     ) and not (
         inv.name in ("flutter", "bazel", "swift", "code")
-        or ("publishToMavenLocal" in joined
-        and "publish " not in joined)
+        or ("publishToMavenLocal" in joined and "publish " not in joined)
     ):
         if not (inv.name == "dotnet" and words[:1] == ["publish"]):
             inv.ask("publishes or deploys")
@@ -568,15 +561,16 @@ def other(inv: Invocation) -> Out | None:
         r"--dry-run|check|--snapshot|--version", joined
     ):
         inv.ask("publishes a release")
+    if inv.name == "dotnet" and re.search(r"database drop|migrations remove", joined):
+        inv.ask("drops a database")
     if inv.name == "composer":
         if (
-            (words[:1] == ["config"]
+            words[:1] == ["config"]
             and len(words) > 2
             and re.search(
                 r"repositories|repo|://|allow-plugins|http-basic|github-oauth|disable-tls|secure-http", joined
-            ))
-            or "--repository" in joined
-        ):
+            )
+        ) or "--repository" in joined:
             inv.ask("changes where packages come from")
         if words[:1] == ["exec"] and len(words) > 1:
             return inv.run([a for a in inv.args if not a.text.startswith("-")][1:])

@@ -10,7 +10,7 @@ from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
 _DENY = {
-    "destroys a file system or partition": "mke2fs mkswap mkdosfs mkntfs mkreiserfs newfs wipefs blkdiscard sgdisk sfdisk cfdisk gdisk zpool zfs-destroy lvremove vgremove pvremove mdadm cryptsetup hdparm nvme badblocks format diskpart",
+    "destroys a file system or partition": "nwipe scrub sfill sswap sdmem mke2fs mkswap mkdosfs mkntfs mkreiserfs newfs wipefs blkdiscard sgdisk sfdisk cfdisk gdisk zpool zfs-destroy lvremove vgremove pvremove mdadm cryptsetup hdparm nvme badblocks format diskpart",
     "stops the machine": "shutdown reboot poweroff halt init telinit",
     "changes accounts or privileges": "visudo vipw vigr passwd chpasswd useradd userdel usermod groupadd groupdel groupmod gpasswd adduser deluser addgroup delgroup newusers chsh chfn chage pwconv pwunconv dscl sysadminctl dseditgroup",
     "switches off protections": "spctl csrutil setenforce aa-disable aa-teardown auditctl",
@@ -20,7 +20,7 @@ _ASK = {
     "changes disks or mounts": "fdisk parted partprobe mount umount swapoff swapon losetup dmsetup resize2fs tune2fs e2fsck fsck xfs_repair lvcreate lvresize lvextend lvreduce vgcreate pvcreate btrfs zfs mkisofs growisofs diskutil hdiutil tmutil fstrim debugfs eject",
     "changes the network or the firewall": "iptables ip6tables nft ufw firewall-cmd ifconfig-set route arptables ebtables tc brctl nmcli networksetup pfctl hostnamectl ifup ifdown dhclient rfkill iwconfig",
     "changes how the machine starts or what it runs later": "update-rc.d chkconfig rc-update rc-service insserv update-alternatives alternatives grub-install update-grub grub-mkconfig efibootmgr bootctl ldconfig update-initramfs dracut anacron batch atrm incrontab fcrontab",
-    "ends processes": "xkill skill slay killall5",
+    "ends processes": "xkill slay killall5",
     "controls sessions or services": "sv svc s6-svc supervisorctl runsv dinitctl monit",
     "changes system settings": "scutil nvram pmset timedatectl localectl raspi-config dconf gsettings xattr-set defaults-write tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust sysrq",
     "debugs or injects into a process": "gcore injcode frida frida-trace bpftrace bpftool dtrace dtruss stap reptyr",
@@ -78,7 +78,7 @@ for _reason, _names in _ASK.items():
     program(*_names.split())(_make_ask(_reason))
 
 
-@program("kill", "skill", reads=False)
+@program("kill", reads=False)
 def kill(inv: Invocation) -> None:
     """Ends processes: one known number or job is fine, init, everything and computed lists are not."""
     args = list(inv.args)
@@ -111,7 +111,7 @@ def kill(inv: Invocation) -> None:
             inv.ask("ends processes that are not known before")
 
 
-@program("killall", "pkill", "pgrep-kill", reads=False)
+@program("killall", "pkill", "skill", "pgrep-kill", reads=False)
 def killall(inv: Invocation) -> None:
     """Ends processes by name."""
     if not any(text in ("-l", "--list", "-0", "-V", "--version") for text in inv.texts):
@@ -329,37 +329,14 @@ def grep(inv: Invocation) -> Out | None:
     """Searches: the pattern is data, the files are read, some options run programs."""
     p = inv.options(
         "efABCmgtTMjdDr"[:-1] if inv.name != "grep" else "efABCmdD",
-        (
-            "--regexp",
-            "--file",
-            "--glob",
-            "--type",
-            "--type-not",
-            "--max-count",
-            "--context",
-            "--after-context",
-            "--before-context",
-            "--include",
-            "--exclude",
-            "--exclude-dir",
-            "--color",
-            "--pre",
-            "--pre-glob",
-            "--hostname-bin",
-            "--ignore-file",
-            "--max-depth",
-            "--pager",
-            "--sort",
-            "--replace",
-            "--engine",
-            "--threads",
-        ),
+        "--regexp --file --glob --type --type-not --max-count --context --after-context --before-context "
+        "--include --exclude --exclude-dir --color --pre --pre-glob --hostname-bin --ignore-file --max-depth "
+        "--pager --sort --replace --engine --threads",
         longs=("--pretty", "--pcre2", "--no-ignore"),
     )
     if inv.name != "grep" and any(
         option.name in ("--pre", "--hostname-bin", "--pager", "--search-zip-command")
-        or (option.name.startswith("--pre")
-        and option.name not in ("--pretty", "--pre-glob"))
+        or (option.name.startswith("--pre") and option.name not in ("--pretty", "--pre-glob"))
         for option in p
     ):
         inv.ask("runs a program on every file")
@@ -469,18 +446,8 @@ def sort(inv: Invocation) -> Out | None:
     """``-o`` writes, ``--compress-program`` runs."""
     p = inv.options(
         "okStT",
-        (
-            "--output",
-            "--key",
-            "--field-separator",
-            "--compress-program",
-            "--temporary-directory",
-            "--files0-from",
-            "--buffer-size",
-            "--random-source",
-            "--parallel",
-            "--batch-size",
-        ),
+        "--output --key --field-separator --compress-program --temporary-directory --files0-from "
+        "--buffer-size --random-source --parallel --batch-size",
     )
     for value in p.values("-o", "--output"):
         inv.write(value)

@@ -97,6 +97,10 @@ _TOOLS: dict[str, Tool] = {
     "rabbitmqadmin": Tool("", (), asks=r"delete|purge|close|import|declare"),
     "velero": Tool("", (), asks=r"delete|restore|uninstall"),
     "rancher": Tool("", (), asks=r"delete|rm|exec|ssh|kubectl"),
+    "azcopy": Tool("", (), asks=r"copy|sync|remove|rm|make"),
+    "asdf": Tool("", (), asks=r".*://.*"),
+    "cpan": Tool("", (), asks=r".*://.*"),
+    "q": Tool("", (), asks=r"--trust.*|chat"),
     "eb": Tool("", (), asks=r"terminate|printenv|setenv|deploy|ssh|restore|swap|clone"),
     "dotenvx": Tool("", (), asks=r"get|decrypt|set|run"),
     "man": Tool(
@@ -320,12 +324,22 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
     return judge
 
 
+def _unbundled(letters: str, rest: list[Arg]) -> list[Arg]:
+    """The old form ``tar xfC archive directory``: values follow in the order of their letters."""
+    options = [Arg("-" + "".join(c for c in letters if c not in "fCbITXLVKNHgF"))]
+    for letter in letters:
+        if letter in "fCbITXLVKNHgF" and rest:
+            options += [Arg("-" + letter), rest.pop(0)]
+    return [option for option in options if option.text != "-"] + rest
+
+
 def _unpacked(inv: Invocation, directories: list[str], archives: tuple[Arg, ...] | list[Arg]) -> None:
-    """An archive from the network leaves programs from the network behind."""
-    contents = [inv.written(archive) for archive in archives]
-    if "net" in inv.stdin.tags or any(c is not None and "net" in c.tags for c in contents):
+    """What an archive leaves behind is not known; running it in the same command asks."""
+    if archives or inv.stdin.tags:
+        contents = [inv.written(archive) for archive in archives]
+        net = "net" in inv.stdin.tags or any(content is not None and "net" in content.tags for content in contents)
         for place in inv.places(Arg(directories[0] if directories else ".")):
-            inv.state.unpacked |= {place}
+            inv.state.unpacked |= {("net" if net else "archive", place)}
 
 
 def _produced(inv: Invocation) -> Out:
@@ -360,34 +374,12 @@ def tar(inv: Invocation) -> Out | None:
     """Archives: programs in options, absolute names, archives written over something."""
     args = list(inv.args)
     if args and not args[0].text.startswith("-") and re.fullmatch(r"[A-Za-z]+", args[0].text):
-        args[0] = args[0].with_text("-" + args[0].text)  # the old bundled form
-        if "f" in args[0].text and args[0].text[-1] != "f":
-            letters = args[0].text.replace("f", "")
-            args[0:1] = [args[0].with_text(letters), Arg("-f")]
+        args = _unbundled(args[0].text, args[1:])
     p = inv.with_args(args).options(
         "fCTXIFgHKNVbL",
-        (
-            "--file",
-            "--directory",
-            "--exclude",
-            "--files-from",
-            "--use-compress-program",
-            "--to-command",
-            "--checkpoint-action",
-            "--info-script",
-            "--new-volume-script",
-            "--rsh-command",
-            "--rmt-command",
-            "--transform",
-            "--listed-incremental",
-            "--exclude-from",
-            "--strip-components",
-            "--owner",
-            "--group",
-            "--mode",
-            "--format",
-            "--warning",
-        ),
+        "--file --directory --exclude --files-from --use-compress-program --to-command --checkpoint-action "
+        "--info-script --new-volume-script --rsh-command --rmt-command --transform --listed-incremental "
+        "--exclude-from --strip-components --owner --group --mode --format --warning",
         longs=("--to-stdout", "--checkpoint", "--use-compress"),
     )
     for option in p:
@@ -444,6 +436,9 @@ def tar(inv: Invocation) -> Out | None:
     return inv.stdin.derived("file") if extracted else ANYTHING
 
 
+_MAKE_VARIABLES = frozenset("SHELL .SHELLFLAGS MAKEFLAGS MAKE MAKEFILES BASH_ENV LD_PRELOAD PATH".split())
+
+
 @program(
     "make gmake bmake nmake just task mage doit earthly dagger mk",
     reads=False,
@@ -452,42 +447,22 @@ def make(inv: Invocation) -> Out | None:
     """Builds: ``SHELL=``, ``--eval``, makefiles from elsewhere or written by this command."""
     p = inv.options(
         "fCIjlowWE",
-        (
-            "--file",
-            "--makefile",
-            "--directory",
-            "--eval",
-            "--jobs",
-            "--include-dir",
-            "--justfile",
-            "--working-directory",
-            "--shell",
-            "--taskfile",
-        ),
+        "--file --makefile --directory --eval --jobs --include-dir --justfile --working-directory --shell --taskfile",
     )
     if inv.name in ("make", "gmake", "bmake"):
         for value in p.values("--eval", "-E"):
             inv.ask("evaluates a rule from its arguments")
             inv.code("make", value)
     for operand in p.operands:
-        name, equals, value = operand.text.partition("=")
-        if equals and name.strip(":+?") in (
-            "SHELL",
-            ".SHELLFLAGS",
-            "MAKEFLAGS",
-            "MAKE",
-            "MAKEFILES",
-            "BASH_ENV",
-            "LD_PRELOAD",
-            "PATH",
-        ):
+        name, equals, setting = operand.text.partition("=")
+        if equals and name.strip(":+?") in _MAKE_VARIABLES:
             inv.ask(f"sets {name} for every recipe")
         elif equals:
-            inv.engine.arm(name, operand.with_text(value), inv.state)
-            if "$(" in value or "`" in value:
+            inv.engine.arm(name, operand.with_text(setting), inv.state)
+            if "$(" in setting or "`" in setting:
                 inv.code("make", operand)
-            if re.search(r"\$\((?!shell)|`|;|\|", value):
-                inv.script(operand.with_text(": " + value))
+            if re.search(r"\$\((?!shell)|`|;|\|", setting):
+                inv.script(operand.with_text(": " + setting))
     files = p.values("-f", "--file", "--makefile", "--justfile", "--taskfile")
     for file in files or [Arg("Makefile"), Arg("makefile"), Arg("GNUmakefile"), Arg("justfile")]:
         if file.text in ("-", "/dev/stdin", "/dev/fd/0"):

@@ -218,7 +218,7 @@ def several(inv: Invocation) -> Out | None:
 @program("env", "cross-env", "cross-env-shell", "env-cmd", reads=False)
 def env(inv: Invocation) -> Out | None:
     """Sets variables, then runs a command; alone it prints the environment."""
-    parsed = inv.options("uCSa", ("--unset", "--chdir", "--split-string", "--argv0"), stop=True)
+    parsed = inv.options("uCSa", "--unset --chdir --split-string --argv0", stop=True)
     for value in parsed.values("-S", "--split-string"):
         inv.script(value, what="a command line")
     inner = inv.state.fork()
@@ -230,8 +230,8 @@ def env(inv: Invocation) -> Out | None:
     if rest and rest[0].text == "-":
         rest.pop(0)
     while rest and "=" in rest[0].text and not rest[0].text.startswith("="):
-        name, _, value = rest[0].text.partition("=")
-        inv.engine.arm(name, rest[0].with_text(value), inner)
+        name, _, setting = rest[0].text.partition("=")
+        inv.engine.arm(name, rest[0].with_text(setting), inner)
         rest.pop(0)
     if rest:
         return inv.engine.command(rest, inner, inv.stdin)
@@ -261,9 +261,7 @@ _SUDO_FINE = {
 @program("sudo", reads=False)
 def sudo(inv: Invocation) -> Out | None:
     """Runs with other privileges: asks unless the command only looks."""
-    parsed = inv.options(
-        "aCcDghpRrTtuU", ("--user", "--group", "--host", "--chdir", "--chroot", "--prompt", "--close-from"), stop=True
-    )
+    parsed = inv.options("aCcDghpRrTtuU", "--user --group --host --chdir --chroot --prompt --close-from", stop=True)
     rest = list(parsed.rest)
     while rest and "=" in rest[0].text.split("/")[0]:
         name, _, value = rest[0].text.partition("=")
@@ -275,8 +273,7 @@ def sudo(inv: Invocation) -> Out | None:
         else None
     )
     if (
-        (fine is None
-        and not parsed.has("-l", "-v", "-V", "-n", "--list", "--version"))
+        (fine is None and not parsed.has("-l", "-v", "-V", "-n", "--list", "--version"))
         or (fine and (len(rest) < 2 or rest[1].text not in fine))
     ) or (fine is None and rest):
         inv.ask("runs with administrator privileges")
@@ -287,7 +284,7 @@ def sudo(inv: Invocation) -> Out | None:
 def su(inv: Invocation) -> Out | None:
     """Becomes another user."""
     inv.ask("runs as another user")
-    parsed = inv.options("cgGsuw", ("--command", "--group", "--shell", "--session-command"), stop=False)
+    parsed = inv.options("cgGsuw", "--command --group --shell --session-command", stop=False)
     for value in parsed.values("-c", "--command", "--session-command"):
         inv.script(value)
     if inv.name == "runuser" and parsed.operands:
@@ -300,13 +297,15 @@ def xargs(inv: Invocation) -> Out | None:
     """Runs a command with arguments from its input or a file."""
     parsed = inv.options(
         "aEdILnPsRJS",
-        ("--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"),
+        "--arg-file --delimiter --max-lines --max-args --max-procs --max-chars --process-slot-var",
         stop=True,
     )
     for value in parsed.values("-a", "--arg-file"):
         inv.read(value)
     rest = list(parsed.rest) or [Arg("echo")]
     tags = inv.stdin.tags | {"stdin"}
+    if "endless" in tags:
+        inv.ask("starts a process for every line of an endless input")
     mark = next(
         (o.value.text for o in parsed if o.name in ("-I", "-J", "--replace") and o.value is not None and o.value.text),
         "",
@@ -352,17 +351,7 @@ def parallel(inv: Invocation) -> Out | None:
     """Runs a shell command line per input; without one its input *is* the commands."""
     parsed = inv.options(
         "jaINdCS",
-        (
-            "--jobs",
-            "--arg-file",
-            "--colsep",
-            "--delay",
-            "--joblog",
-            "--results",
-            "--max-args",
-            "--sshlogin",
-            "--tmpdir",
-        ),
+        "--jobs --arg-file --colsep --delay --joblog --results --max-args --sshlogin --tmpdir",
         stop=True,
     )
     words: list[Arg] = []
@@ -376,6 +365,8 @@ def parallel(inv: Invocation) -> Out | None:
         inv.ask("runs the lines of its input as commands")
         return ANYTHING
     text = " ".join(arg.text for arg in words)
+    if len(words) == 1 and " " not in text:
+        return inv.run([Arg("xargs"), *words])
     inner = [Arg("xargs"), *words] if len(words) > 1 else None
     if inner is not None and canonical_name(words[0].text) not in ("bash", "sh"):
         return inv.run([Arg("xargs"), *(a for a in words if a.text != "{}")])
@@ -385,7 +376,7 @@ def parallel(inv: Invocation) -> Out | None:
 @program("flock", reads=False)
 def flock(inv: Invocation) -> Out | None:
     """``flock file command`` and ``flock file -c script``."""
-    parsed = inv.options("wE", ("--wait", "--timeout", "--conflict-exit-code"), stop=True)
+    parsed = inv.options("wE", "--wait --timeout --conflict-exit-code", stop=True)
     rest = list(parsed.rest[1:])
     if rest and rest[0].text in ("-c", "--command") and len(rest) > 1:
         return inv.script(rest[1])
@@ -397,7 +388,7 @@ def flock(inv: Invocation) -> Out | None:
 @program("script", reads=False)
 def script(inv: Invocation) -> Out | None:
     """``script -c command file`` and the BSD form ``script file command``."""
-    parsed = inv.options("cIOBTomE", ("--command", "--log-in", "--log-out", "--log-io", "--log-timing"))
+    parsed = inv.options("cIOBTomE", "--command --log-in --log-out --log-io --log-timing")
     commands = parsed.values("-c", "--command")
     for value in commands:
         inv.script(value)
@@ -407,6 +398,17 @@ def script(inv: Invocation) -> Out | None:
         inv.run(parsed.operands[1:])
     elif not commands:
         inv.ask("starts a recorded interactive shell")
+    return ANYTHING
+
+
+@program("perf", "valgrind-perf", reads=False)
+def perf(inv: Invocation) -> Out | None:
+    """``perf stat command`` and ``perf record command``."""
+    if inv.texts[:1] and inv.texts[0] in ("stat", "record", "trace", "mem", "kvm", "c2c", "lock", "sched"):
+        parsed = inv.with_args(inv.args[1:]).options("eFgcoprICtuGx", "--event --output --freq --call-graph --pid --repeat --cpu", stop=True)
+        if parsed.has("-p", "--pid"):
+            inv.ask("enters another process")
+        return inv.run(parsed.rest) if parsed.rest else ANYTHING
     return ANYTHING
 
 
