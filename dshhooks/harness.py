@@ -75,7 +75,7 @@ class Harness:
             try:
                 harness._furnish(store)
                 yield harness
-            except (Exception, KeyboardInterrupt, SystemExit) as exc:
+            except (Exception, KeyboardInterrupt, SystemExit) as exc:  # noqa: BLE001 - see the next line
                 failure = exc  # raised below, outside the task group: nobody asked for an exception group
             finally:
                 with anyio.CancelScope(shield=True):
@@ -97,7 +97,8 @@ class Harness:
         from dshhooks.session.store import open_store
 
         self.llm = LlmService(self.hooks)
-        self.sessions = Sessions(self.hooks, store if store is not None else open_store(self.config.store.url), self.spawn)
+        store = store if store is not None else open_store(self.config.store.url)
+        self.sessions = Sessions(self.hooks, store, self.spawn)
         self.prompts = PromptService(self.hooks, self.tools)
         self.agents = AgentRegistry(self)
 

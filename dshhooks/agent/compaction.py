@@ -37,7 +37,7 @@ async def compact(agent: Agent) -> bool:
         Exception: The model request failed; the conversation is unchanged.
     """
     session = agent.session
-    if agent.status == "disposed":
+    if agent.disposed:
         raise HarnessError(f"agent {agent.id!r} is disposed", "AGENT_DISPOSED")
     nodes = _settled(agent)
     if len(nodes) < 2:

@@ -76,7 +76,7 @@ class Driver:
 
     async def _loop(self) -> None:
         agent = self.agent
-        while agent.status != "disposed":
+        while not agent.disposed:
             if self.cancelled_before_run:
                 self.cancelled_before_run = False
             if not agent.inbox.waking:
@@ -85,7 +85,7 @@ class Driver:
                 continue
             signal = agent.new_owner()
             agent.set_status("running")
-            if agent.status == "disposed":
+            if agent.disposed:
                 return
             if signal.aborted or not agent.inbox.waking:
                 agent.drop_owner()
@@ -95,7 +95,7 @@ class Driver:
     async def _sleep(self) -> None:
         agent = self.agent
         # The marker counts as work: whoever cancelled before the wake is waiting for the quiet that follows.
-        if agent.inbox.waking or self.cancelled_before_run or agent.status == "disposed":
+        if agent.inbox.waking or self.cancelled_before_run or agent.disposed:
             return
         self._wake = anyio.Event()
         await self._wake.wait()

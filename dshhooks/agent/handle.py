@@ -11,6 +11,7 @@ import anyio
 from attrs import evolve, frozen
 
 from dshhooks.agent.causes import CancelCause, DisposedCause, ParentCause, UserCause
+from dshhooks.agent.context import AgentContext
 from dshhooks.agent.driver import Driver
 from dshhooks.agent.inbox import Inbox, Item, ResolvedInput, seal_input
 from dshhooks.agent.record import record_context
@@ -29,10 +30,9 @@ from hookspecs.values import HookContext, Message, MessageId, MessageSource, Plu
 
 if TYPE_CHECKING:
     from dshhooks.agent.spawn import SubagentResult
-    from dshhooks.engine.hooks import Registration
     from dshhooks.harness import Harness
 
-__all__ = ["Agent", "AgentContext", "AgentOptions"]
+__all__ = ["Agent", "AgentOptions"]
 
 log = logging.getLogger("dshhooks.agent")
 
@@ -50,56 +50,12 @@ class AgentOptions:
     model: str | None = None
 
 
-class AgentContext:
-    """What is registered through it belongs to the agent, takes part in its calls only, and goes with it."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent = agent
-        self._registrations: list[Registration] = []
-        self._closed = False
-
-    def register(self, plugin: object, name: str | None = None) -> Registration:
-        """Register a plugin for this agent."""
-        return self._keep(self.agent.harness.hooks.register(plugin, name, agent=self.agent))
-
-    def tool(self, definition: Any) -> Registration:
-        """Register a tool for this agent; it shadows a global one of the same name."""
-        return self._keep(self.agent.harness.tools.register(definition, agent=self.agent))
-
-    def guard(self, fn: Any) -> Registration:
-        """Add a guard for this agent's calls."""
-        return self._keep(self.agent.harness.tools.guard(fn, agent=self.agent))
-
-    def restrict(self, **lists: Any) -> Registration:
-        """Hide global tools from this agent."""
-        return self._keep(self.agent.harness.tools.restrict(self.agent, **lists))
-
-    def section(self, section: Any) -> Registration:
-        """Add a section to this agent's system prompt."""
-        return self._keep(self.agent.harness.prompts.section(section, agent=self.agent))
-
-    def variable(self, name: str, value: Any) -> Registration:
-        """Give ``{{name}}`` a value in this agent's system prompt."""
-        return self._keep(self.agent.harness.prompts.variable(name, value, agent=self.agent))
-
-    def _keep(self, registration: Registration) -> Registration:
-        if self._closed:
-            registration.dispose()
-            raise HarnessError(f"agent {self.agent.id!r} is disposed", "INACTIVE_EFFECT")
-        self._registrations.append(registration)
-        return registration
-
-    def unwind(self) -> None:
-        """Take everything back, last registered first."""
-        self._closed = True
-        while self._registrations:
-            self._registrations.pop().dispose()
-
-
 class Agent:
     """One agent: an inbox, a driver, and a session log. Made by ``harness.create_agent``."""
 
-    def __init__(self, harness: Harness, session: Session, options: AgentOptions, *, owner: Agent | None = None) -> None:
+    def __init__(
+        self, harness: Harness, session: Session, options: AgentOptions, *, owner: Agent | None = None
+    ) -> None:
         self.harness, self.session, self.options, self.parent = harness, session, options, owner
         self.ctx = AgentContext(self)
         self.inbox = Inbox(lambda hook, payload: self.tell(hook, self, payload))
@@ -123,13 +79,23 @@ class Agent:
         """The agent's id; its session's too."""
         return self.session.id
 
+    @property
+    def disposed(self) -> bool:
+        """Whether its end has begun."""
+        return self.status == "disposed"
+
     def __repr__(self) -> str:
         return f"<Agent {self.id!r} {self.status}>"
 
     # -- sending ---------------------------------------------------------------------------------------------------
 
     def followup(
-        self, content: Any, *, source: MessageSource | None = None, contexts: Sequence[HookContext] = (), meta: Any = MISSING
+        self,
+        content: Any,
+        *,
+        source: MessageSource | None = None,
+        contexts: Sequence[HookContext] = (),
+        meta: Any = MISSING,
     ) -> MessageId:
         """Send a prompt that gets a turn of its own, and wake the agent.
 
@@ -146,13 +112,23 @@ class Agent:
         return self.send(ResolvedInput(content, source or UserSource(), contexts, meta))
 
     def queue(
-        self, content: Any, *, source: MessageSource | None = None, contexts: Sequence[HookContext] = (), meta: Any = MISSING
+        self,
+        content: Any,
+        *,
+        source: MessageSource | None = None,
+        contexts: Sequence[HookContext] = (),
+        meta: Any = MISSING,
     ) -> MessageId:
         """Like :meth:`followup`, without waking an idle agent."""
         return self.send(ResolvedInput(content, source or UserSource(), contexts, meta, wakeup=False))
 
     def steer(
-        self, content: Any, *, source: MessageSource | None = None, contexts: Sequence[HookContext] = (), meta: Any = MISSING
+        self,
+        content: Any,
+        *,
+        source: MessageSource | None = None,
+        contexts: Sequence[HookContext] = (),
+        meta: Any = MISSING,
     ) -> MessageId:
         """Send something into the running turn, at its next step; to an idle agent it is a prompt."""
         return self.send(ResolvedInput(content, source or UserSource(), contexts, meta, "next-step"))
@@ -163,7 +139,7 @@ class Agent:
 
     def send(self, given: ResolvedInput) -> MessageId:
         """Send a fully specified input; no defaults are applied."""
-        if self.status == "disposed":
+        if self.disposed:
             raise HarnessError(f"agent {self.id!r} is disposed", "AGENT_DISPOSED")
         if given.target == "next-step" and not given.wakeup:
             if given.contexts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from dshhooks.agent.approvals import SessionApprovals
-from dshhooks.agent.handle import Agent, AgentContext, AgentOptions
+from dshhooks.agent.context import AgentContext
+from dshhooks.agent.handle import Agent, AgentOptions
 from dshhooks.session.log import Session
 from hookspecs.errors import HarnessError
 
@@ -37,11 +39,11 @@ class AgentRegistry:
         """Return the live agent of that id, or ``None``."""
         return self._agents.get(agent_id)
 
-    def list(self) -> list[Agent]:
+    def list(self) -> builtins.list[Agent]:
         """Return the live agents, oldest first."""
         return list(self._agents.values())
 
-    def roots(self) -> list[Agent]:
+    def roots(self) -> builtins.list[Agent]:
         """Return the live agents no other agent spawned."""
         return [agent for agent in self._agents.values() if agent.parent is None]
 
@@ -53,7 +55,13 @@ class AgentRegistry:
         return above is owner
 
     async def publish(
-        self, session: Session, options: AgentOptions, source: str, *, setup: Setup | None = None, owner: Agent | None = None
+        self,
+        session: Session,
+        options: AgentOptions,
+        source: str,
+        *,
+        setup: Setup | None = None,
+        owner: Agent | None = None,
     ) -> Agent:
         """Make an agent for a private session, set it up, publish both, and start its driver.
 
@@ -87,9 +95,9 @@ class AgentRegistry:
         self._refuse_gone(agent)
 
     def _refuse_gone(self, agent: Agent) -> None:
-        if self._closed or (agent.parent is not None and agent.parent.status == "disposed"):
+        if self._closed or (agent.parent is not None and agent.parent.disposed):
             raise HarnessError(f"agent {agent.id!r}: who it was created for is gone", "AGENT_DISPOSED")
-        if agent.status == "disposed":
+        if agent.disposed:
             raise HarnessError(f"agent {agent.id!r} was disposed while it was created", "AGENT_DISPOSED")
 
     async def remove(self, agent: Agent) -> None:
@@ -111,7 +119,7 @@ class AgentRegistry:
             Exception: The failure, or a group of them.
         """
         self._closed = True
-        failures: list[Exception] = []
+        failures: builtins.list[Exception] = []
         for agent in (*self.roots(), *self.list()):
             try:
                 await agent.dispose()

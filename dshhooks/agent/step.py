@@ -196,7 +196,7 @@ class Step:
             # The call was paid for: its usage stays in the log, under a message nobody will read.
             self._log_answer((), without_replay, assembler, seqs)
             raise
-        return attrs.evolve(message, content=content)
+        return Message(message.role, content, message.provenance)
 
     def _without_calls(self, content: Content) -> Content:
         if not self.max_tokens:

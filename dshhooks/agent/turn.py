@@ -121,7 +121,7 @@ class Turn:
 
     def _interrupted(self) -> TurnEndReason:
         # The agent's end beats an earlier cancel in the record (spec/core.md 4.12).
-        return DisposedEnd() if self.agent.status == "disposed" else AbortedEnd()
+        return DisposedEnd() if self.agent.disposed else AbortedEnd()
 
     def _failed(self, exc: BaseException) -> tuple[TurnEndReason, BaseException | None]:
         if self.signal.aborted:

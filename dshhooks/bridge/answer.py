@@ -119,11 +119,23 @@ def read_answer(document: Mapping[str, Any], names: frozenset[str], limit: int) 
         decision = scoped.word("permissionDecision", _SCOPED) or decision
         reason = scoped.text("permissionDecisionReason") or reason
         contexts += scoped.texts("additionalContext")
-        update_input = scoped.object("updatedInput")
+        update_input = _rewrite(scoped)
     if document.get("ok") is False:
         decision, reason = "deny", reason or DENIED
     return Answer(decision or "none", reason, stop, stop_reason, contexts, messages, update_input,
                   tuple(members.notes))  # fmt: skip
+
+
+def _rewrite(scoped: _Members) -> Mapping[str, Any] | None:
+    """A tool's sealed input is never exchanged; the wish is recorded (decisions.md 7.28)."""
+    if "updatedToolOutput" in scoped.document:
+        scoped.note(
+            "warning", "answer-rewrites-output", "updatedToolOutput is not applied: block with a reason instead"
+        )
+    wish = scoped.object("updatedInput")
+    if wish is not None:
+        scoped.note("warning", "answer-rewrites-input", "updatedInput is recorded and not applied")
+    return wish
 
 
 def _block(document: Mapping[str, Any], names: frozenset[str], members: _Members) -> Mapping[str, Any] | None:
@@ -138,7 +150,9 @@ def _block(document: Mapping[str, Any], names: frozenset[str], members: _Members
     if name in names if isinstance(name, str) else False:
         return block
     shown = ", ".join(sorted(names))
-    members.note("warning", "answer-for-another-event", f"{_BLOCK} is dropped: hookEventName is {name!r:.80}, not {shown}")
+    members.note(
+        "warning", "answer-for-another-event", f"{_BLOCK} is dropped: hookEventName is {name!r:.80}, not {shown}"
+    )
     return None
 
 
@@ -167,7 +181,7 @@ class _Members:
             self.note("info", "answer-defers", f"{self.prefix}{name} defers: no opinion")
             return None
         self.note("warning", "answer-decision-unknown",
-                  f"{self.prefix}{name} is {value!r:.80}, which decides nothing: write {' or '.join(words)}")  # fmt: skip
+                  f"{self.prefix}{name} is {value!r:.80}, no decision: write {' or '.join(words)}")  # fmt: skip
         return None
 
     def text(self, name: str) -> str | None:

@@ -128,9 +128,7 @@ class Rules:
         denials="a deny or ask counts, the rest not",
         read="read",
     )
-    nameless_block: Literal["accepted"] = _switch(
-        "answer without `hookEventName`", accepted="accepted, with a warning"
-    )
+    nameless_block: Literal["accepted"] = _switch("answer without `hookEventName`", accepted="accepted, with a warning")
     condition: Literal["evaluated", "ignored"] = _switch(
         "`if`", evaluated="evaluated on tool events", ignored="not evaluated: a warning, and the hook runs"
     )
@@ -139,9 +137,7 @@ class Rules:
         allowed="only those in `allowedEnvVars`, others become empty",
         known="every known one without `allowedEnvVars`; unknown ones stay as they are",
     )
-    append_payload: bool = _switch(
-        "prompt without `$ARGUMENTS`", true="the payload is appended", false="sent as it is"
-    )
+    append_payload: bool = _switch("prompt without `$ARGUMENTS`", true="the payload is appended", false="sent as it is")
     whole_seconds: bool = _switch("fraction of a second in `timeout`", true="kept, with a warning", false="kept")
 
 
@@ -195,7 +191,9 @@ _RULES: Final[Mapping[tuple[Dialect, Profile], Rules]] = MappingProxyType({
 })  # fmt: skip
 
 
-_IN_TURNS: Final = frozenset({"prompt:submit", "tool:before", "tool:after", "turn:stop", "subagent:start", "subagent:end"})
+_IN_TURNS: Final = frozenset(
+    {"prompt:submit", "tool:before", "tool:after", "turn:stop", "subagent:start", "subagent:end"}
+)
 
 # Members only one product promises: the value when the host does not say, and the events (None: all of them).
 EXTRA_MEMBERS: Final[Mapping[tuple[Dialect, Profile], Mapping[str, tuple[Any, frozenset[str] | None]]]] = {

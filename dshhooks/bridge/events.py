@@ -15,7 +15,17 @@ from attrs import field, frozen
 from dshhooks.bridge.dialects import DIALECTS, Dialect
 from dshhooks.bridge.errors import UnknownEventError
 
-__all__ = ["EVENTS", "Event", "accepted_names", "admits", "closest", "given_name", "resolve", "subject_of"]
+__all__ = [
+    "EVENTS",
+    "TOOL_EVENTS",
+    "Event",
+    "accepted_names",
+    "admits",
+    "closest",
+    "given_name",
+    "resolve",
+    "subject_of",
+]
 
 
 @frozen
@@ -43,6 +53,9 @@ class Event:
     def _all_names(self) -> frozenset[str]:
         return frozenset({self.name, *(name for names in self.spellings.values() for name in names)})
 
+
+# Events about one tool call: their subject is the tool's name.
+TOOL_EVENTS: Final = frozenset({"tool:before", "tool:after"})
 
 _TOOL: Final = ("tool_name", "tool", "name")
 _CALL: Final = {"tool_name": "", "tool_input": {}, "tool_use_id": ""}

@@ -44,9 +44,10 @@ _NESTED: Final = re.compile(r"(?<!\\)\(((?:\?:)?(?:\\?\w|\.|\\[.\-]|\[[^\[\]\\]+
 class MatcherError(ValueError):
     """A pattern cannot be used; ``code`` says whether it is wrong or only foreign."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.hint = hint
 
 
 @frozen
@@ -133,7 +134,9 @@ def _checked(pattern: str) -> str:
             warnings.simplefilter("error", FutureWarning)
             re.compile(pattern)
     except FutureWarning as exc:
-        raise MatcherError("matcher-unsupported", f"this set means different things to different engines: {exc}") from exc
+        raise MatcherError(
+            "matcher-unsupported", f"this set means different things to different engines: {exc}"
+        ) from exc
     except (re.error, RecursionError, OverflowError) as exc:
         raise MatcherError("matcher-invalid", f"not a regular expression: {exc}") from exc
     return pattern

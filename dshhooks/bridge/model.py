@@ -1,4 +1,4 @@
-"""What the bridge passes around, read from files: the configured side. What comes back from hooks is in ``outcomes.py``.
+"""What the bridge passes around, the configured side; what comes back from hooks is in ``outcomes.py``.
 
 ::
 
@@ -13,7 +13,7 @@ camelCase, absent members left out. Options are in ``options.py``; what differs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -196,6 +196,18 @@ def _shown(hook: Hook) -> dict[str, Any]:
     return document | ({"async": True} if hook.detached else {}) | ({"once": True} if hook.once else {})
 
 
+def _groups(value: Iterable[Group]) -> tuple[Group, ...]:
+    return tuple(value)
+
+
+def _sources(value: Iterable[Source]) -> tuple[Source, ...]:
+    return tuple(value)
+
+
+def _diagnostics(value: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(value)
+
+
 @frozen
 class Configuration:
     """Everything the files say, in order: sources as discovered, groups as written.
@@ -204,11 +216,11 @@ class Configuration:
     that were understood, for ``explain``.
     """
 
-    groups: tuple[Group, ...] = field(default=(), converter=tuple)
-    sources: tuple[Source, ...] = field(default=(), converter=tuple)
-    diagnostics: tuple[Diagnostic, ...] = field(default=(), converter=tuple)
+    groups: tuple[Group, ...] = field(default=(), converter=_groups)
+    sources: tuple[Source, ...] = field(default=(), converter=_sources)
+    diagnostics: tuple[Diagnostic, ...] = field(default=(), converter=_diagnostics)
     enabled: bool = True
-    configured: tuple[Group, ...] = field(default=(), converter=tuple)
+    configured: tuple[Group, ...] = field(default=(), converter=_groups)
     by_event: Mapping[str, tuple[Group, ...]] = field(init=False, repr=False, eq=False)
 
     @by_event.default

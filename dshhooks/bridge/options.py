@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, get_args
 
 from attrs import field, frozen
 
@@ -16,7 +16,6 @@ from dshhooks.bridge.model import Hook, OnError, Source
 
 __all__ = ["BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"]
 
-T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
 
@@ -64,15 +63,6 @@ def _path(value: PathLike | None) -> Path | None:
     return None if value is None else Path(value)
 
 
-def _made(kind: Callable[..., T]) -> Callable[[Any], Any]:
-    """Accept a mapping where an options class is wanted: what a configuration file holds."""
-
-    def convert(value: Any) -> Any:
-        return kind(**value) if isinstance(value, Mapping) else value
-
-    return convert
-
-
 def _is(kind: type, *, optional: bool) -> Callable[[object, Any, Any], None]:
     def check(_instance: object, attribute: Any, value: Any) -> None:
         if not isinstance(value, kind) and not (optional and value is None):
@@ -110,6 +100,21 @@ class Limits:
     stderr: int = field(default=1 << 16, validator=_count)
     context: int = field(default=10_000, validator=_count)
     line: int = field(default=1 << 24, validator=_count)
+
+
+# A mapping will do where one of these classes is wanted: that is what a configuration file holds.
+
+
+def _llm(value: LlmOptions | Mapping[str, Any] | None) -> LlmOptions | None:
+    return LlmOptions(**value) if isinstance(value, Mapping) else value
+
+
+def _proxy(value: ProxyOptions | Mapping[str, Any] | None) -> ProxyOptions | None:
+    return ProxyOptions(**value) if isinstance(value, Mapping) else value
+
+
+def _limits(value: Limits | Mapping[str, Any]) -> Limits:
+    return Limits(**value) if isinstance(value, Mapping) else value
 
 
 _NO_ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
@@ -157,10 +162,8 @@ class BridgeOptions:
     project_dir: Path | None = field(default=None, converter=_path)
     plugin_root: Path | None = field(default=None, converter=_path)
     plugin_data: Path | None = field(default=None, converter=_path)
-    llm: LlmOptions | None = field(default=None, converter=_made(LlmOptions), validator=_is(LlmOptions, optional=True))
-    proxy: ProxyOptions | None = field(
-        default=None, converter=_made(ProxyOptions), validator=_is(ProxyOptions, optional=True)
-    )
+    llm: LlmOptions | None = field(default=None, converter=_llm, validator=_is(LlmOptions, optional=True))
+    proxy: ProxyOptions | None = field(default=None, converter=_proxy, validator=_is(ProxyOptions, optional=True))
     timeout_sec: float | None = field(default=None, validator=_positive)
     event_timeouts: Mapping[str, float] = field(factory=dict)
     on_error: OnError = field(default="warn", validator=_one_of(*get_args(OnError)))
@@ -168,7 +171,7 @@ class BridgeOptions:
     parallel: bool = field(default=False, validator=_flag)
     dedupe: bool = field(default=False, validator=_flag)
     strict_json: bool = field(default=False, validator=_flag)
-    limits: Limits = field(factory=Limits, converter=_made(Limits), validator=_is(Limits, optional=False))
+    limits: Limits = field(factory=Limits, converter=_limits, validator=_is(Limits, optional=False))
     tool_aliases: Mapping[str, tuple[str, ...]] = field(default=_NO_ALIASES, converter=_aliases)
     history: Path | None = field(default=None, converter=_path)
     trust: Callable[[Source], bool] | None = field(default=None, validator=_callable)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from attrs import field, frozen
@@ -20,6 +20,14 @@ Failure = Literal["spawn-failed", "signal", "timeout", "aborted", "http", "confi
 
 def _texts(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _notes(value: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(value)
+
+
+def _inputs(value: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    return tuple(value)
 
 
 @frozen
@@ -83,7 +91,7 @@ class Outcome:
     plain: bool = True
     failure: Failure | None = None
     error: str | None = None
-    notes: tuple[Diagnostic, ...] = field(default=(), converter=tuple)
+    notes: tuple[Diagnostic, ...] = field(default=(), converter=_notes)
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     pipe_held: bool = False
@@ -116,7 +124,7 @@ class FoldedOutcome:
     stop_reason: str | None = None
     contexts: tuple[str, ...] = field(default=(), converter=_texts)
     messages: tuple[str, ...] = field(default=(), converter=_texts)
-    update_inputs: tuple[Mapping[str, Any], ...] = field(default=(), converter=tuple)
+    update_inputs: tuple[Mapping[str, Any], ...] = field(default=(), converter=_inputs)
     downgraded: bool = False
     raw_decision: Decision | None = None
     raw_reason: str | None = None
@@ -147,13 +155,17 @@ class Run:
         return document if self.error is None else document | {"error": self.error}
 
 
+def _runs(value: Iterable[Run]) -> tuple[Run, ...]:
+    return tuple(value)
+
+
 @frozen
 class Dispatch:
     """What became of one event."""
 
     canonical: str
     outcome: FoldedOutcome
-    runs: tuple[Run, ...] = field(default=(), converter=tuple)
+    runs: tuple[Run, ...] = field(default=(), converter=_runs)
 
     def as_json(self) -> dict[str, Any]:
         """Return the answer of ``bridge run`` and of the stdio protocol."""

@@ -1,6 +1,6 @@
 """From what a hook left behind to an outcome: exit codes, JSON answers, failures (spec/external-hooks.md A.7).
 
-What an answer's members mean is in ``answer.py``; what many outcomes mean together in ``fold.py``.
+What an answer's members mean is in ``answer.py``; what many outcomes mean together in ``folding.py``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ BLOCKED: Final = "blocked by hook"
 
 _PREVIEW: Final = 500
 # An interpreter that was given a script which is not there exits 2 (Python, dash): a deny nobody meant.
-_MISSING_SCRIPT: Final = re.compile(r"can't open file '[^']*': \[Errno 2\]|^sh: \d+: cannot open .*: No such file", re.M)
+_MISSING_SCRIPT: Final = re.compile(
+    r"can't open file '[^']*': \[Errno 2\]|^sh: \d+: cannot open .*: No such file", re.M
+)
 
 
 def decode_response(
@@ -194,11 +196,15 @@ class _Reading:
             return _failed(base, "reply", "the model's reply is no JSON object")
         verdict = reply.get("ok")
         if "ok" in reply and not isinstance(verdict, bool):
-            return _failed(base, "reply", f"the model's reply has \"ok\": {verdict!r:.50}, which is neither true nor false")
+            return _failed(
+                base, "reply", f'the model\'s reply has "ok": {verdict!r:.50}, which is neither true nor false'
+            )
         outcome = self._answered(base, read_answer(reply, self.names, self.limits.context))
         if "ok" in reply or outcome.decision != "none":
             return outcome
-        return self._noted(outcome, "warning", "oracle-no-verdict", 'the model\'s reply has no "ok": nothing was decided')
+        return self._noted(
+            outcome, "warning", "oracle-no-verdict", 'the model\'s reply has no "ok": nothing was decided'
+        )
 
     def _read(self, base: Outcome) -> Answer | None:
         text = base.stdout.strip()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from dshhooks.bridge.conditions import parse_condition
-from dshhooks.bridge.events import Event, admits, resolve, subject_of
+from dshhooks.bridge.events import TOOL_EVENTS, Event, admits, resolve, subject_of
 from dshhooks.bridge.model import Configuration, Group, Hook, Verdict
 from dshhooks.bridge.options import BridgeOptions
 
 __all__ = ["matching", "select"]
 
 Used = Callable[[Hook], bool]
-_TOOL_EVENTS: Final = frozenset({"tool:before", "tool:after"})
 
 
 def select(
@@ -84,7 +83,7 @@ class _Judge:
         self._dispatched = dispatched
         self._payload = payload
         self._subject = subject_of(event, payload) if subject is None else subject
-        aliases = options.tool_aliases if options is not None and event.name in _TOOL_EVENTS else {}
+        aliases = options.tool_aliases if options is not None and event.name in TOOL_EVENTS else {}
         self._aliases: Iterable[str] = aliases.get(self._subject, ())
         self._dedupe = options is not None and options.dedupe
         self._used = used
@@ -110,7 +109,7 @@ class _Judge:
         return "duplicate" if self._dedupe and self._again(hook) else None
 
     def _holds(self, rule: str) -> bool:
-        if self._event.name not in _TOOL_EVENTS:
+        if self._event.name not in TOOL_EVENTS:
             return False  # such a rule is about a tool call, and this is none
         condition = parse_condition(rule)
         return any(condition.holds(name, self._payload) for name in (self._subject, *self._aliases))

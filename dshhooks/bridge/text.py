@@ -1,4 +1,4 @@
-"""What hooks print, made fit for people and models: bytes to text, and text without what terminals would obey (A.6.5)."""
+"""What hooks print, made fit for people and models: text, without what terminals would obey (A.6.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dshhooks demo``: real tool calls on real files, through the plugins that are installed."""
+"""``dshhooks demo``: one agent turn of real tool calls on real files, through the plugins that are installed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import click
 from attrs import evolve, frozen
 
 from dshhooks.cli.options import Switches, with_switches
+from hookspecs.execution import ToolExecution, ToolFailure, ToolResult
+from hookspecs.markers import hookimpl
+from hookspecs.values import content_text
 
 if TYPE_CHECKING:
     from dshhooks.config import HarnessConfig
+    from dshhooks.engine.trace import Trace
     from dshhooks.harness import Harness
-    from hookspecs.execution import ToolResult
 
 __all__ = ["demo"]
 
@@ -56,7 +59,7 @@ _SCENES = (
 @click.command()
 @with_switches
 def demo(switches: Switches) -> None:
-    """Run a list of real tool calls in a temporary folder and print who decided what.
+    """Run an agent turn of real tool calls in a temporary folder and print who decided what.
 
     The folder and the options that the calls rely on are the demo's own, also with --config.
     """
@@ -83,34 +86,102 @@ def _config(folder: str, file: str | None) -> HarnessConfig:
 
 
 async def _play(config: HarnessConfig, folder: Path) -> int:
-    from dshhooks.harness import build
+    from dshhooks.cli.approve import fixed
+    from dshhooks.cli.view import Answerer
+    from dshhooks.harness import Harness
+    from dshhooks.plugins.manager import StartError
 
-    harness = build(config)
+    view = _View()
     try:
-        if not _ready(harness):
-            return 1
-        _flaky(harness, folder)
-        click.echo(f"plugins found by entry point: {', '.join(harness.hooks.plugins)}\n")
-        surprises = [scene.shows for scene in _SCENES if not await _scene(harness, scene)]
-        _summary(harness)
-    finally:
-        harness.hooks.close()
-    for shows in surprises:
+        async with Harness.open(config, plugins=[view, Answerer(fixed(False))]) as harness:
+            if not _ready(harness):
+                return 1
+            _flaky(harness, folder)
+            await _turn(harness, view, str(folder))
+            _summary(harness)
+    except StartError as exc:
+        _say_missing([str(exc)])
+        return 1
+    for shows in view.surprises:
         click.secho(f"unexpected: {shows} — it came out differently", fg="red", err=True)
-    return 1 if surprises else 0
+    return 1 if view.surprises else 0
+
+
+async def _turn(harness: Harness, view: _View, folder: str) -> None:
+    """Run one agent turn whose scripted model asks for a scene's call at each step."""
+    from dshhooks.llm.scripted import CallTools, Say, ScriptedAdapter
+
+    names = [name for name in harness.hooks.plugins if name not in (_View.name, "answerer")]
+    click.echo(f"plugins found by entry point: {', '.join(names)}\n")
+    played = [scene for scene in _SCENES if _obeyed(harness, scene.needs)]
+    for scene in _SCENES:
+        if scene not in played:
+            click.echo(f"not played: {scene.shows} ({scene.needs} does not take part)")
+    steps = [CallTools([(scene.tool, scene.arguments)]) for scene in played]
+    harness.llm.register_adapter(["scripted"], ScriptedAdapter([*steps, Say("That is all I tried to do.")]))
+    with harness.hooks.trace() as trace:
+        view.watch(trace, played)
+        agent = await harness.create_agent(provider="scripted", model="demo", cwd=folder)
+        click.secho("user> Show me what the plugins do.\n", fg="cyan")
+        agent.followup("Show me what the plugins do.")
+        await agent.when_idle()
+    click.secho(f"agent> {content_text(agent.session.messages()[-1].content)}\n", fg="cyan")
+    view.surprises += [scene.shows for scene in view.scenes]  # what never came
+
+
+class _View:
+    """Prints the tree of every call as it ends, and compares it with what its scene must show."""
+
+    name = "demo"
+
+    def __init__(self) -> None:
+        self.surprises: list[str] = []
+        self.scenes: list[_Scene] = []
+        self._trace: Trace | None = None
+        self._seen = 0
+
+    def watch(self, trace: Trace, scenes: list[_Scene]) -> None:
+        """Follow these scenes in this trace."""
+        self._trace, self.scenes = trace, list(scenes)
+
+    @hookimpl(trylast=True)
+    def tools_result(self, execution: ToolExecution, result: ToolResult) -> None:
+        """Print one call."""
+        from dshhooks.cli.show import tree
+        from hookspecs.json import encode
+
+        if self._trace is None or not self.scenes:
+            return
+        scene = self.scenes.pop(0)
+        records = [record for record in self._trace.records[self._seen :] if record.plugin != self.name]
+        self._seen = len(self._trace.records)
+        click.secho(f"# {scene.shows}", fg="cyan")
+        least = min(record.depth for record in records)
+        tree(
+            [evolve(record, depth=record.depth - least) for record in records],
+            f"{execution.name} {encode(execution.arguments)}",
+        )
+        for line in _told(result):
+            click.echo(f"  {line}")
+        click.echo()
+        policy = next((record.outcome for record in records if record.hook == "policy"), "")
+        if scene.expects not in _outcomes(result, policy):
+            self.surprises.append(scene.shows)
 
 
 def _ready(harness: Harness) -> bool:
     """Say whether every plugin that was not switched off is loaded, and what to do if not."""
     broken = [status for status in harness.plugins.report() if status.status in ("failed", "duplicate")]
     problems = [*harness.plugins.problems, *(f"plugin {status.name!r}: {status.reason}" for status in broken)]
+    if problems:
+        _say_missing(problems)
+    return not problems
+
+
+def _say_missing(problems: list[str]) -> None:
     for problem in problems:
         click.secho(problem, fg="red", err=True)
-    if problems:
-        click.echo(
-            "the demo needs the contrib plugins: `pip install -r requirements-dev.txt`, or `make demo`", err=True
-        )
-    return not problems
+    click.echo("the demo needs the contrib plugins: `pip install -r requirements-dev.txt`, or `make demo`", err=True)
 
 
 def _flaky(harness: Harness, folder: Path) -> None:
@@ -132,34 +203,11 @@ def _flaky(harness: Harness, folder: Path) -> None:
     harness.tools.register(fetch_status)
 
 
-async def _scene(harness: Harness, scene: _Scene) -> bool:
-    from dshhooks.cli.approve import fixed
-    from dshhooks.cli.show import tree
-    from hookspecs.execution import ToolCall
-    from hookspecs.json import encode
-
-    click.secho(f"# {scene.shows}", fg="cyan")
-    if not _obeyed(harness, scene.needs):
-        click.echo(f"  not played: {scene.needs} does not take part\n")
-        return True
-    with harness.hooks.trace() as trace:
-        call = ToolCall("demo", scene.tool, scene.arguments, approver=fixed(False))
-        result = await harness.tools.execute(call)
-    tree(trace.records, f"{scene.tool} {encode(scene.arguments)}")
-    for line in _told(result):
-        click.echo(f"  {line}")
-    click.echo()
-    policy = next(record.outcome for record in trace.records if record.hook == "policy")
-    return scene.expects in _outcomes(result, policy)
-
-
 def _obeyed(harness: Harness, name: str) -> bool:
     return any(row.name == name and row.status == "loaded" and not row.reason for row in harness.plugins.report())
 
 
 def _outcomes(result: ToolResult, policy: str) -> set[str]:
-    from hookspecs.execution import ToolFailure
-
     if not isinstance(result, ToolFailure):
         return {"ok"}
     return {"failure", policy, result.error.info.code if result.error.info else ""}
@@ -167,7 +215,6 @@ def _outcomes(result: ToolResult, policy: str) -> set[str]:
 
 def _told(result: ToolResult) -> Iterator[str]:
     from dshhooks.cli.show import printable
-    from hookspecs.values import content_text
 
     yield from printable(content_text(result.content)).splitlines()[:8]
 

@@ -85,8 +85,15 @@ class MemoryStore(SessionStore):
         return RawLog(kept.header, events, None, self._revision(kept))
 
     def _read_again(self, event: Event) -> Event:
-        surface = {"surface_op": event.surface_op, "source_event_seqs": event.source_event_seqs}
-        return Event(event.seq, event.type, event.time, self.codec, wire=event.wire, **surface)
+        return Event(
+            event.seq,
+            event.type,
+            event.time,
+            self.codec,
+            wire=event.wire,
+            surface_op=event.surface_op,
+            source_event_seqs=event.source_event_seqs,
+        )
 
     def _write(self, session_id: str, header: SessionHeader | None, events: Sequence[Event]) -> None:
         for event in events:

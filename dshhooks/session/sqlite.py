@@ -224,9 +224,18 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 def _is_there(path: Path) -> bool:
     try:
+        if path.stat().st_size > 0 and Path(f"{path}-journal").exists():
+            _roll_back(path)
         return path.stat().st_size > 0
     except FileNotFoundError:
         return False
+
+
+def _roll_back(path: Path) -> None:
+    """Let SQLite undo what a process began that died while it made the file; a read-only connection cannot."""
+    _check_file(path)
+    with closing(sqlite3.connect(path, timeout=_WAIT)) as db:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
 
 def _check_file(path: Path) -> None:

@@ -22,8 +22,28 @@ from hookspecs.values import content_text
 from tests.agent.rebuild import Requests
 from tests.tools.kit import Plugin, context, tool, wrap
 
-__all__ = ["CallTools", "Fail", "Gate", "Host", "Model", "Plugin", "Recorder", "Say", "check_balanced", "check_ledger",
-           "context", "data", "host", "kinds", "reasons", "said", "safe_tool", "sent", "tool", "wrap"]  # fmt: skip
+__all__ = [
+    "CallTools",
+    "Fail",
+    "Gate",
+    "Host",
+    "Model",
+    "Plugin",
+    "Recorder",
+    "Say",
+    "check_balanced",
+    "check_ledger",
+    "context",
+    "data",
+    "host",
+    "kinds",
+    "reasons",
+    "safe_tool",
+    "said",
+    "sent",
+    "tool",
+    "wrap",
+]  # fmt: skip
 
 
 class Gate:

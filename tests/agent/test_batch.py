@@ -258,7 +258,7 @@ async def test_policy_is_asked_strictly_one_call_after_the_other() -> None:
 
 
 async def test_calls_that_need_no_dispatch_take_their_ordered_slot() -> None:
-    """Case 151: c2 is denied and c3's policy raises while c1 runs; results in order, post-execute saw c1 and c2 only."""
+    """Case 151: c2 is denied, c3's policy raises while c1 runs; results in order, post-execute saw c1 and c2 only."""
     bodies = Bodies(3)
     post: list[str] = []
 

@@ -277,7 +277,7 @@ async def test_a_cancel_in_the_flush_drops_the_queue_and_nothing_else() -> None:
 
 
 async def test_when_idle_waits_for_what_replaced_the_cancelled_work() -> None:
-    """Case 186: A is cancelled and replaced by B before the driver wakes: ``when_idle`` of A resolves after B's turn."""
+    """Case 186: A is cancelled and replaced by B before the driver wakes: A's ``when_idle`` resolves after B's turn."""
     async with host(steps=[Say("a")]) as h:
         agent = await h.agent()
         seen: list[list[str]] = []

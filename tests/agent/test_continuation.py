@@ -28,7 +28,8 @@ async def test_a_reason_to_continue_becomes_steering_of_the_same_turn() -> None:
         [steering] = data(agent.session, "steering/message")
         assert steering.source == PluginSource("run-tests")
         assert sent(h.requests[1]) == ["one", "a", "The tests fail."]
-        assert kinds(agent.session, "step/start", "steering/message") == ["step/start", "steering/message", "step/start"]
+        order = kinds(agent.session, "step/start", "steering/message")
+        assert order == ["step/start", "steering/message", "step/start"]
         assert reasons(agent.session) == ["completed"]
         assert [said for said, message in h.recorder.inbox if message.steering] == ["enqueue", "dequeue"]
 
@@ -49,12 +50,12 @@ async def test_stop_after_tool_calls_ends_the_turn() -> None:
         assert reasons(agent.session) == ["completed"]
 
 
-@pytest.mark.parametrize(("steps", "default"), [([Say("a")], StopTurn()), ([CallTools([("echo", {})])], ContinueTurn())])
-async def test_the_default_is_shown(steps: list[Any], default: Any) -> None:
+@pytest.mark.parametrize(("answer", "default"), [(Say("a"), StopTurn()), (CallTools([("echo", {})]), ContinueTurn())])
+async def test_the_default_is_shown(answer: Any, default: Any) -> None:
     """Continuation sees what happens if everybody abstains."""
     seen: list[Any] = []
     plugin = Plugin(agent_turn_continuation=lambda default: seen.append(default))
-    async with host(plugin, steps=steps, tools=[tool()]) as h:
+    async with host(plugin, steps=[answer], tools=[tool()]) as h:
         await h.run("one")
         assert seen[0] == default
 

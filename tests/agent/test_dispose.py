@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from typing import Any
 
@@ -10,7 +11,19 @@ import pytest
 
 from dshhooks.session.memory import MemoryStore
 from hookspecs.errors import HarnessError
-from tests.agent.kit import CallTools, Gate, Model, Plugin, Recorder, Say, check_balanced, data, host, kinds, reasons, tool
+from tests.agent.kit import (
+    CallTools,
+    Gate,
+    Model,
+    Plugin,
+    Say,
+    check_balanced,
+    data,
+    host,
+    kinds,
+    reasons,
+    tool,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -138,7 +151,8 @@ async def test_a_disposed_agents_session_can_be_resumed() -> None:
         assert [start.turn for start in data(again.session, "turn/start")] == [1, 2]
 
 
-@pytest.mark.parametrize("hook", ["agent_prompt_submit", "agent_pre_step", "agent_post_step", "agent_turn_stop", "tool"])
+@pytest.mark.parametrize("hook", ["agent_prompt_submit", "agent_pre_step", "agent_post_step", "agent_turn_stop",
+                                  "tool"])  # fmt: skip
 async def test_dispose_from_inside_the_agents_own_work(hook: str) -> None:
     """A hook or a tool that disposes its agent does not wait for itself; the turn ends disposed."""
 
@@ -186,16 +200,19 @@ async def test_closing_the_host_closes_running_turns() -> None:
 
 async def test_an_exception_in_the_block_passes_and_everything_is_closed() -> None:
     """The host's own exception comes out as it is, and the agents are gone."""
-    recorders: list[Recorder] = []
     gate = Gate()
-    with pytest.raises(ZeroDivisionError):
+    agents: list[Any] = []
+
+    async def block() -> None:
         async with host(model=Model([gate])) as h:
-            recorders.append(h.recorder)
-            agent = await h.agent()
-            agent.followup("one")
+            agents.append(await h.agent())
+            agents[0].followup("one")
             await gate.reached.wait()
             raise ZeroDivisionError
-    assert reasons(agent.session) == ["disposed"]
+
+    with pytest.raises(ZeroDivisionError):
+        await block()
+    assert reasons(agents[0].session) == ["disposed"]
 
 
 async def test_a_failing_store_does_not_keep_the_others_open() -> None:
@@ -210,14 +227,17 @@ async def test_a_failing_store_does_not_keep_the_others_open() -> None:
     store = Full()
     disposed: list[str] = []
     plugin = Plugin(session_disposed=lambda session: disposed.append(session.id))
-    with pytest.raises(OSError, match="disk full"):
+
+    async def block() -> None:
         async with host(plugin, steps=[Say("a"), Say("b")], store=store) as h:
-            bad, good = await h.agent(session_id="bad"), await h.agent(session_id="good")
-            await h.run("one", agent=bad)
-            await h.run("two", agent=good)
+            for name in ("bad", "good"):
+                agent = await h.run("one", agent=await h.agent(session_id=name))
+                assert reasons(agent.session) == ["completed"]
+
+    with pytest.raises(OSError, match="disk full"):
+        await block()
     assert sorted(disposed) == ["bad", "good"]
     assert len((await store.inspect("good")).events) > 0
-    assert reasons(bad.session) == ["completed"]
 
 
 async def test_no_agents_are_created_while_the_host_closes() -> None:
@@ -239,8 +259,8 @@ class Pausing:
     """A plugin whose every hook passes through many checkpoints, so that a cancellation may hit anywhere."""
 
     def __init__(self) -> None:
-        for hook in ("agent_created", "session_created", "agent_prompt_submit", "agent_session_prefix", "agent_pre_step",
-                     "agent_request", "agent_step_result", "agent_post_step", "agent_turn_continuation",
+        for hook in ("agent_created", "session_created", "agent_prompt_submit", "agent_session_prefix",
+                     "agent_pre_step", "agent_request", "agent_step_result", "agent_post_step", "agent_turn_continuation",
                      "agent_turn_stopping", "agent_turn_stop", "tools_pre_execute", "tools_post_execute",
                      "tools_result", "session_flush"):  # fmt: skip
             setattr(self, hook, Plugin("x", **{hook: pause}).__dict__[hook])
@@ -255,7 +275,7 @@ async def pause() -> None:
 @pytest.mark.parametrize("seed", range(12))
 async def test_the_hosts_own_task_is_cancelled_somewhere(seed: int) -> None:
     """A cancellation of the host's task at a random await: it comes out, and every log is balanced and answered."""
-    after = random.Random(seed).randrange(1, 120)  # noqa: S311 - not a secret
+    after = random.Random(seed).randrange(1, 120)
     sessions: list[Any] = []
 
     async def body(_args: Any, _run: Any) -> str:
@@ -285,9 +305,7 @@ async def test_the_hosts_own_task_is_cancelled_somewhere(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 async def test_a_task_cancelled_by_asyncio_itself(seed: int) -> None:
     """``task.cancel()`` on the host's task at a random await behaves like any cancellation."""
-    import asyncio
-
-    after = random.Random(seed).randrange(1, 120)  # noqa: S311 - not a secret
+    after = random.Random(seed).randrange(1, 120)
     sessions: list[Any] = []
     created = Plugin("sessions", session_created=lambda session: sessions.append(session))
     script = [CallTools([("t", {}), ("t", {})]), Say("a")]

@@ -171,7 +171,8 @@ async def test_answers_nobody_looks_at_are_ignored(hook: str, answer: Any) -> No
 
 
 @pytest.mark.parametrize("answer", [None, 0, "text", object()], ids=["None", "int", "str", "object"])
-@pytest.mark.parametrize("hook", ["agent_prompt_submit", "agent_request", "agent_step_result", "agent_turn_continuation"])
+@pytest.mark.parametrize("hook", ["agent_prompt_submit", "agent_request", "agent_step_result",
+                                  "agent_turn_continuation"])  # fmt: skip
 async def test_a_wrapper_that_returns_nonsense_fails_closed(hook: str, answer: Any) -> None:
     """decisions 7.2: a wrapper must return a decision."""
     left = [1]

@@ -28,7 +28,8 @@ async def test_followups_in_one_tick_get_a_turn_each() -> None:
     """Case 122: two turns in order, each its own user message, one running interval."""
     async with host(steps=[Say("1"), Say("2")]) as h:
         agent = await h.run("first", "second")
-        assert kinds(agent.session, "turn/start", "user/message", "turn/end") == ["turn/start", "user/message", "turn/end"] * 2
+        order = ["turn/start", "user/message", "turn/end"]
+        assert kinds(agent.session, *order) == order * 2
         assert said(agent.session) == ["first", "second"]
         assert [event.turn for event in data(agent.session, "turn/start")] == [1, 2]
         assert h.recorder.statuses == ["running", "idle"]
@@ -89,7 +90,7 @@ async def test_steering_a_running_agent_reaches_the_next_step() -> None:
 
 
 async def test_leftover_steering_is_dequeued_as_ordinary() -> None:
-    """Spec 4.2: steering that comes after the turn's end is not announced twice; its dequeue says ``steering=False``."""
+    """Spec 4.2: steering after the turn's end is not announced twice; its dequeue says ``steering=False``."""
     late: list[Any] = []
 
     def session_event(event: Any) -> None:
@@ -135,7 +136,7 @@ async def test_a_message_sent_by_an_enqueue_listener_lands_behind() -> None:
         {"contexts": [HookContext("x", PluginSource("p"), meta=float("inf"))]},
         pytest.param(
             {"contexts": [HookContext("x", PluginSource("p"), meta=(1, 2))]},
-            marks=pytest.mark.xfail(strict=True, reason="seal_value takes a tuple in a JSON field for a tuple of blocks"),
+            marks=pytest.mark.xfail(strict=True, reason="seal_value takes a tuple of JSON for a tuple of blocks"),
         ),
         {"meta": float("nan")},
         {"meta": {1: "int key"}},
@@ -437,9 +438,8 @@ async def test_steering_brings_its_contexts() -> None:
 
     gate = Gate()
     prefix = HookContext("prefix", PluginSource("p"), "prompt-prefix", meta={"k": 1})
-    async with host(
-        Plugin(agent_prompt_submit=agent_prompt_submit), steps=[gate, CallTools([("echo", {})]), Say("x")], tools=[tool()]
-    ) as h:
+    steps = [gate, CallTools([("echo", {})]), Say("x")]
+    async with host(Plugin(agent_prompt_submit=agent_prompt_submit), steps=steps, tools=[tool()]) as h:
         agent = await h.agent()
         agent.followup("go")
         await gate.reached.wait()

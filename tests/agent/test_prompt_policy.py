@@ -213,7 +213,9 @@ async def test_a_raising_policy_fails_its_turn_only() -> None:
         assert [(turn, step) for turn, step, _ in h.recorder.errors] == [(1, 0)]
 
 
-@pytest.mark.parametrize("answer", [AllowPrompt([NOT_JSON]), AllowPrompt(contexts=[HookContext([NOT_JSON], UserSource())])])
+@pytest.mark.parametrize(
+    "answer", [AllowPrompt([NOT_JSON]), AllowPrompt(contexts=[HookContext([NOT_JSON], UserSource())])], ids=str
+)
 async def test_an_answer_no_log_could_hold_fails_the_turn(answer: Any, admission: str) -> None:
     """Decision 7.5: bad JSON inside a decision surfaces as an error; the prompt is not recorded."""
     async with host(policy(answer), steps=[Say("1")], prompt_admission=admission) as h:
@@ -256,7 +258,7 @@ async def test_a_prompt_cancelled_while_it_is_judged_is_not_recorded(admission: 
 
 
 async def test_an_unrecorded_block_leaves_nothing_durable() -> None:
-    """Spec 4.14, decision 2.1: the log is empty and nothing reaches the store; who listens live heard it come and go."""
+    """Spec 4.14, decision 2.1: nothing in log or store; who listens live heard it come and go."""
     store = MemoryStore()
     async with host(blocker("secret"), store=store, prompt_admission="unrecorded") as h:
         agent = await h.agent()

@@ -277,8 +277,7 @@ async def test_a_failed_step_result_leaves_an_empty_answer(how: str) -> None:
 
 
 async def test_max_tokens_drops_calls_and_sticks() -> None:
-    """Case 165: a cut answer's calls are not run; the turn ends max-tokens also after a clean step; the next does not."""
-
+    """Case 165: a cut answer's calls are not run; the turn ends max-tokens, also after a clean step; not the next."""
     more = [ContinueTurn(), None, None]
     clean = [BlockEnd(0, TextBlock("fine")), FinishChunk(StopFinish())]
     model = Chunks(cut(TextBlock("so"), CALL), clean, clean)

@@ -42,7 +42,7 @@ async def write(kept: Kept, acknowledged: int, pipe: int) -> None:
     """Check what the last writer left, then append until the end."""
     store = kept.open()
     before: tuple[Event, ...] = ()
-    if await store.length(SESSION) is not None or acknowledged:
+    if store.has(SESSION) or acknowledged:
         before = (await store.inspect(SESSION)).events
     if len(before) < acknowledged:
         report(pipe, fault=f"{acknowledged} events were acknowledged, {len(before)} are there")

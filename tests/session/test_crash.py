@@ -22,7 +22,7 @@ ROUNDS = int(os.environ.get("DSHHOOKS_TEST_KILLS", "50"))
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("kind", ["jsonl", "sqlite"])
 def test_killed_writers_lose_nothing(kind: str, seed: int, tmp_path: Path) -> None:
-    """Each writer finds every event an earlier one had acknowledged, repairs once, and goes on; at last all is valid."""
+    """Each writer finds every event that was acknowledged before, repairs once, and goes on; at last all is valid."""
     command = [sys.executable, "-m", "tests.session.crash_writer", kind, str(tmp_path), str(ROUNDS), str(seed)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

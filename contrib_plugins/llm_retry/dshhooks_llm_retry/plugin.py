@@ -37,9 +37,7 @@ class RequestRetry:
         rng: Returns a number from 0 up to 1, for the jitter.
     """
 
-    def __init__(
-        self, options: RequestRetryOptions = _DEFAULTS, *, rng: Callable[[], float] = random.random
-    ) -> None:
+    def __init__(self, options: RequestRetryOptions = _DEFAULTS, *, rng: Callable[[], float] = random.random) -> None:
         self._options = options
         self._codes = frozenset(options.retryable_codes)
         self._rng = rng

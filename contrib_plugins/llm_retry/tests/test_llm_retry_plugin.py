@@ -103,8 +103,10 @@ class TestLoop:
         agent, requests = await run(tmp_path, [BUSY, Fail("TIMEOUT", "late"), Say("fine")], quick())
         assert requests == 3
         assert [end.kind for end in ends(agent)] == ["completed"]
-        assert [(data.turn, data.step, data.retry, data.max_retries) for data in retries(agent)] == [(1, 1, 1, 2), (1, 2, 2, 2)]
-        assert [data.failure for data in retries(agent)] == [LlmFailure("busy", "SERVER"), LlmFailure("late", "TIMEOUT")]
+        first, second = retries(agent)
+        assert (first.turn, first.step, first.retry, first.max_retries) == (1, 1, 1, 2)
+        assert (second.turn, second.step, second.retry, second.max_retries) == (1, 2, 2, 2)
+        assert (first.failure, second.failure) == (LlmFailure("busy", "SERVER"), LlmFailure("late", "TIMEOUT"))
         kinds = [event.type for event in agent.session.events if event.type.startswith(("step/", "llm/"))]
         assert kinds == ["step/start", "step/end", "llm/retry"] * 2 + ["step/start", "step/end"]
 
@@ -288,7 +290,11 @@ class TestDelays:
         assert self.delay(9, 1.0) == 10.0
 
     @given(
-        st.integers(1, 10**9), st.floats(0, 1, exclude_max=True), st.floats(0.001, 1e300), st.floats(1, 1e6), st.floats(0, 1)
+        st.integers(1, 10**9),
+        st.floats(0, 1, exclude_max=True),
+        st.floats(0.001, 1e300),
+        st.floats(1, 1e6),
+        st.floats(0, 1),
     )
     def test_any_wait(self, retry, rng, initial, factor, ratio):
         """It is never negative and never longer than the longest."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from . import paths
 from .arming import arming_problem
 from .expand import Expander
+from .generic import judge_generic
 from .grammar.nodes import Function, ProcessSub, Script, ShellSyntaxError
 from .grammar.parser import parse
 from .implicit import implicit_files
@@ -28,8 +29,9 @@ T = TypeVar("T")
 _CODE_IN_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READ_SEVERITY = {Kind.SECRET: Severity.DENY, Kind.MAYBE_SECRET: Severity.ASK, Kind.NETWORK: Severity.ASK}
 _WRITE_SEVERITY = {Kind.PIPELINE: Severity.ASK}
+_ONLY_HELP = frozenset("kubectl docker cargo npm pnpm yarn go gh aws terraform helm pip uv poetry gcloud az".split())
 _LOADER = re.compile(r"ld-(?:linux|musl)[\w.-]*\.so[\w.]*|ld\.so(?:\.\d)?")
-_PROC = re.compile(r"/(?:proc|dev)/")
+_PROC = re.compile(r"/(?:proc|dev)/|/(?:var/)?tmp/[^/]+$")
 _REMOVER = re.compile(r"(?i)uninstall|(?:^|[-_.])(?:nuke|wipe|destroy)")
 _STANDARD_NAME = re.compile(r"[\x21-\x7e]+")
 
@@ -185,8 +187,9 @@ class Engine:
         written = inv.written_program()
         if written is not None:
             return written
-        if inv.texts in (["--help"], ["--version"]):
+        if inv.texts in (["--help"], ["--version"]) or (inv.texts[-1:] == ["--help"] and name in _ONLY_HELP):
             return ANYTHING
+        judge_generic(inv)
         handler = handler_for(name)
         if handler is None or handler.reads:
             for arg in inv.args:

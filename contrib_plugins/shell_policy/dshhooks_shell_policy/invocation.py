@@ -29,7 +29,7 @@ _BY_SUFFIX = {
     ".bash": "bash",
     ".zsh": "bash",
 }
-_DATA_TAGS = frozenset({"num", "mktemp", "stdin", "glob", "file", "positional", "machine", "echo"})
+_DATA_TAGS = frozenset({"num", "mktemp", "stdin", "glob", "file", "positional", "machine", "echo", "git", "filtered"})
 #: Interpreters that may be asked to judge a text.
 LANGUAGES = frozenset(_BY_SUFFIX.values()) | {
     "awk",
@@ -126,6 +126,7 @@ class Invocation:
             return ANYTHING
         inner = self.state.fork()
         inner.positional = None if positional is None else tuple(positional)
+        inner.assign("UNKNOWN", Arg(UNKNOWN, arg.tags))
         out = self.engine.text(arg.text.replace(UNKNOWN, "${UNKNOWN}"), inner, self.stdin if stdin is None else stdin)
         self.state.files.update(inner.files)
         return out
@@ -138,7 +139,7 @@ class Invocation:
         return (
             bool(arg.tags)
             and "net" not in arg.tags
-            and all(tag in _DATA_TAGS or tag.startswith(("env:", "var:")) for tag in arg.tags)
+            and all(tag in _DATA_TAGS or tag.startswith(("env:", "var:", "from:")) for tag in arg.tags)
         )
 
     def code(self, language: str, text: Arg | str, *, what: str = "code") -> Out:

@@ -74,7 +74,9 @@ _MAYBE_SECRET = _any(
     _START + r"\.env(?:$|\.(?!example|sample|template|dist|defaults?|test$|ci$|schema)[\w.-]+$)",
     _START + r"\.?(?:prod|production|local|staging|dev|secrets?)\.env$",
     _START + r"\.envrc$",
-    _START + r"(?!(?:[^/]*[._-])?(?:cert|certs|certificate|ca|cacert|chain|fullchain|public|pub|bundle|root)\b)[^/]*\.(?:pem|key)$",
+    _START
+    + r"(?!(?:[^/]*[._-])?(?:cert|certs|certificate|ca|cacert|chain|fullchain|public|pub|bundle|root)\b)[^/]*\.(?:pem|key)$",
+    r"^~/\..*(?:credential|secret|passw|private[-_]?key|[-_./]tokens?\b)",
     r"^~/\.config/.*(?:auth|tokens?|credentials?|secrets?|hosts)[^/]*$",
     _START + r"(?:auth\.json|fish_history)$",
     _START
@@ -139,6 +141,7 @@ _PIPELINE = _any(
     _START + r"\.gitattributes$",
     _START + r"\.gitmodules$",
     r"(?:^|/)\.git/",
+    r"^~/\.(?!cache(?:/|$)|npm/|local/share/|local/state/|gradle/caches|m2/repository|Trash|config/?$)[^/]+",
     _START + r"\.\w+_history$",
 )
 _SYSTEM = _any(

@@ -28,7 +28,10 @@ _SCRIPT_OPTION = re.compile(
 )
 _SCRIPT_VALUE = re.compile(r"(--?[\w-]+)=(.*\s.*)", re.DOTALL)
 _DESTROYS = re.compile(
-    r"(?i)(?:.*[:-])?(?:destroy|delete|delete-all|del|purge|wipe|nuke|drop|drop-all|uninstall|terminate|erase|deprovision|teardown|factory-reset|decommission|revoke|unpublish)$"
+    r"(?i)(?:.*[:-])?(?:destroy|delete|delete-all|del|purge|wipe|nuke|drop|drop-all|uninstall|terminate|erase|deprovision|teardown|deploy|publish|upload|flash|restore|reset|promote|rollback|factory-reset|decommission|revoke|unpublish)$"
+)
+_SECRETS = re.compile(
+    r"(?i)^(?:[\w]+[-_:])*(?:secrets?|tokens?|passwords?|credentials?|keychain|private-key)(?:[-_:]\w+)*$"
 )
 _OUTPUT = re.compile(
     r"(?:-o|-O|--(?:out|output|outfile|output-file|outdir|output-dir|dest|destination|log-file|logfile|save|write|target))$"
@@ -44,6 +47,15 @@ def judge_unknown(inv: Invocation) -> None:
     _scripts(inv)
     _outputs(inv)
     words = [text for text in inv.texts if not text.startswith("-")][:3]
+    if any(_SECRETS.search(word) for word in words):
+        inv.ask("handles secrets: " + " ".join(words)[:80])
+    if any(
+        ("://" in arg.text or re.search(r"@[\w-]+\.\w", arg.text))
+        and not arg.known
+        and arg.tags & {"sub", "file", "environment", "machine", "stdin"}
+        for arg in inv.args
+    ):
+        inv.ask("sends the output of a command to another machine")
     if {"install", "add", "plugin", "plugins", "extension"} & set(words) and any("://" in text for text in inv.texts):
         inv.ask("installs something from the network")
     if any(_DESTROYS.fullmatch(word) for word in words):

@@ -112,7 +112,7 @@ def _harmless_unknown(code: Arg) -> bool:
     from ..invocation import _DATA_TAGS
 
     return code.text.strip() != UNKNOWN and all(
-        tag in _DATA_TAGS or tag.startswith(("env:", "var:")) for tag in code.tags
+        tag in _DATA_TAGS or tag.startswith(("env:", "var:", "from:")) for tag in code.tags
     )
 
 

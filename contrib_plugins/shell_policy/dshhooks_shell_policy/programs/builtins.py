@@ -98,7 +98,7 @@ def _formatted(args: list[Arg]) -> tuple[str | None, frozenset[str]]:
 def cat(inv: Invocation) -> Out | None:
     """Prints files; pagers may be told to run something."""
     for arg in inv.args:
-        if inv.name in ("less", "more", "most") and re.match(r"\+.*!|-\S*k.?|--lesskey|-[oO]\S|--log-file", arg.text):
+        if inv.name in ("less", "more", "most") and re.match(r"\+.*!|-\S*k.?|--lesskey|-[oO].*|--log-file", arg.text):
             inv.ask("the pager is told to run or write something")
     operands = [arg for arg in inv.args if not arg.text.startswith("-") or arg.text == "-"]
     if operands and all(arg.text.endswith(".pid") for arg in operands):
@@ -231,7 +231,7 @@ def declare(inv: Invocation) -> Out | None:
         elif not equals and inv.state.known_var(name):
             for known in inv.state.vars[name]:
                 inv.engine.arm(name, known, inv.state)
-        elif UNKNOWN in name:
+        elif UNKNOWN in name and not ("file" in arg.tags and "net" not in arg.tags):
             inv.dynamic("assigns to a variable whose name is not known")
     return Out(None, frozenset({"environment"})) if prints else NOTHING
 

@@ -109,7 +109,6 @@ _CLOUDS: dict[str, Cloud] = {
     "cap": Cloud(ask=r".+", fine=r"-T|--version"),
     "packer": Cloud(ask=r"(?:^| )build(?:$| )"),
     "crossplane": Cloud(ask=_DESTROY),
-    "gcloud-crc32c": Cloud(),
     "sops": Cloud(ask=r"(?:^| )(?:-d|--decrypt|decrypt|exec-env|exec-file|edit)(?:$| )|^[^-]\S*$"),
     "doppler": Cloud(ask=r"(?:^| )(?:secrets|run|configure)\b"),
     "infisical": Cloud(ask=r"(?:^| )(?:secrets|run|export)\b"),
@@ -152,6 +151,8 @@ def _judge(cloud: Cloud) -> Callable[[Invocation], Out | None]:
 def _common(inv: Invocation, words: str) -> None:
     if inv.name == "terraform" and re.search(r"(?:^| )output\b.*(?:-json|-raw)|(?:^| )show\b.*-json", words):
         inv.ask("prints outputs that may be secrets")
+    if inv.name in ("gh", "glab") and any("environment" in arg.tags for arg in inv.args):
+        inv.ask("publishes the environment")
     if inv.name == "gh":
         for index, text in enumerate(inv.texts[:-1]):
             if text in ("-F", "--field", "-f", "--body-file", "--notes-file", "--input"):

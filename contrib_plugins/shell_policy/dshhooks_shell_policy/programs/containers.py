@@ -182,6 +182,10 @@ def _run(inv: Invocation, rest: list[Arg]) -> Out | None:
             and any(read_kind(place) is Kind.SECRET for place in inv.places(value))
         ):
             inv.read(value)
+        elif (
+            option.name in ("--network", "--net") and value is not None and value.text == "host" and p.has("--restart")
+        ):
+            inv.ask("starts a service in the network of the machine")
         elif option.name in ("--privileged", "--cap-add", "--security-opt", "--device-cgroup-rule"):
             inv.ask("gives a container more rights: " + option.name)
         elif (
@@ -258,25 +262,47 @@ def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
     return _inside(inv, list(p.rest[1:]), [])
 
 
+_COMPOSE_VALUES = frozenset("-f --file -p --project-name --profile --env-file --project-directory --parallel".split())
+
+
+def _compose_files(inv: Invocation, files: list[Arg]) -> None:
+    """A compose file from a temporary directory, or one this command wrote, decides what containers may do."""
+    for file in files or [
+        Arg("docker-compose.yml"),
+        Arg("docker-compose.yaml"),
+        Arg("compose.yml"),
+        Arg("compose.yaml"),
+    ]:
+        content = inv.written(file)
+        if content is not None and content.text is not None:
+            if _MANIFEST.search(content.text) or re.search(
+                r"(?m)[\s\"'\[-](?:/|~|/etc|/root|/home|/var/run)/?:/|pid:\s*[\"']?host|cap_add", content.text
+            ):
+                inv.ask("starts containers with rights over the machine")
+        elif content is not None or file.text.startswith("/tmp/"):
+            inv.ask("starts containers from a file that is not known")
+
+
 def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
+    files: list[Arg] = []
     while args and args[0].text.startswith("-"):
         option = args.pop(0).text
-        if (
-            option
-            in ("-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory", "--parallel")
-            and args
-        ):
-            args.pop(0)
+        if option.split("=")[0] in _COMPOSE_VALUES and "=" not in option and args:
+            value = args.pop(0)
+            if option in ("-f", "--file"):
+                files.append(value)
     verb = args[0].text if args else ""
     rest = args[1:]
     texts = [a.text for a in rest]
+    if verb in ("up", "run", "create", "start"):
+        _compose_files(inv, files)
     if verb == "down" and any(re.match(r"-\w*v|--volumes|--rmi", text) for text in texts):
         inv.ask("removes volumes or images")
     elif verb == "rm" and any(re.match(r"-\w*[fsv]|--force|--stop|--volumes", text) for text in texts):
         inv.ask("removes containers by force")
     elif verb in ("exec", "run"):
         p = inv.with_args(rest).options(
-            "euwvpTl"[:5],
+            "euwvp",
             "--env --user --workdir --volume --publish --entrypoint --name --index --label",
             stop=True,
         )
@@ -317,11 +343,11 @@ _KUBECTL_READS = frozenset(
 )
 
 
-@program("kubectl", "kubecolor", "oc-adm", reads=False)
+@program("kubectl", "kubecolor", reads=False)
 def kubectl(inv: Invocation) -> Out | None:
     """Reads pass, except secrets; changes of a cluster that remove, expose or run ask."""
     p = inv.options(
-        "nofcl",
+        "nofclk",
         "--namespace --output --context --cluster --kubeconfig --selector --filename --container --since "
         "--tail --user --server --token --as --field-selector --sort-by --kustomize -k",
         stop=False,
@@ -436,7 +462,7 @@ def helm(inv: Invocation) -> None:
         r"get secrets?", verb
     ):
         inv.ask("prints values that may be secrets")
-    if "--help" in inv.texts or "-h" in inv.texts:
+    if "--help" in inv.texts or "-h" in inv.texts or any(text.startswith("--dry-run") for text in inv.texts):
         return
     if words and not any(verb == read or words[0] == read for read in reads):
         inv.ask(f"{verb} changes a cluster")

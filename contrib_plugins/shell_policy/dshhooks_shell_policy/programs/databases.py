@@ -42,7 +42,6 @@ _QUERY = {
     "cqlsh": (("-e", "--execute"), "eufkp", ("--execute", "--file", "--username", "--keyspace")),
     "sqlcmd": (("-Q", "-q"), "QqSUPdio", ()),
     "snowsql": (("-q", "--query"), "qfcaud", ("--query", "--filename", "--connection")),
-    "bq-query": ((), "", ()),
     "usql": (("-c", "--command"), "cfo", ("--command", "--file", "--out")),
     "pgcli": (("-e",), "ehpUd", ()),
     "mycli": (("-e", "--execute"), "ehPuD", ("--execute",)),
@@ -93,7 +92,9 @@ def client(inv: Invocation) -> Out | None:
 
 
 #: Files of statements that build something up; others may tear down.
-_HARMLESS_FILE = re.compile(r"(?i)(?:^|[/:_.-])(?:schema|seeds?|init|fixtures?|create|setup|structure|tables?|up|sample|demo|test\w*|data)(?:[_.-]\w+)*\.sql(?:\.gz)?$")
+_HARMLESS_FILE = re.compile(
+    r"(?i)(?:^|[/:_.-])(?:schema|seeds?|init|fixtures?|create|setup|structure|tables?|up|sample|demo|test\w*|data)(?:[_.-]\w+)*\.sql(?:\.gz)?$"
+)
 
 
 def _from_stdin(inv: Invocation) -> None:

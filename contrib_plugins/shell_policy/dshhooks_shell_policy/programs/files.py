@@ -118,7 +118,7 @@ def _targets(inv: Invocation, parsed_operands: tuple[Arg, ...], directory: Arg |
 
 
 @program(
-    "cp mv ln install ditto gcp gmv rename scp-local",
+    "cp mv ln install ditto gcp gmv rename",
     reads=False,
 )
 def copy(inv: Invocation) -> Out | None:
@@ -184,9 +184,9 @@ def _remember(inv: Invocation, sources: tuple[Arg, ...], target: Arg) -> None:
         inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
     elif posixpath.splitext(sources[0].text)[1] != posixpath.splitext(target.text)[1] and inv.name == "mv":
         inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
-    elif ("/" not in sources[0].text and handler_for(sources[0].text) is not None) or sources[
-        0
-    ].text.startswith(("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")):
+    elif ("/" not in sources[0].text and handler_for(sources[0].text) is not None) or sources[0].text.startswith(
+        ("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")
+    ):
         for place in inv.places(target):
             inv.state.files[place] = (Out(sources[0].text, frozenset({"copy"})),)
 
@@ -217,9 +217,7 @@ def rsync(inv: Invocation) -> None:
     for source in parsed.operands[:-1]:
         inv.read(source)
     for target in parsed.operands[-1:]:
-        if re.match(r"[^/]+:|rsync://", target.text) or any(
-            re.match(r"[^/]+:", s.text) for s in parsed.operands[:-1]
-        ):
+        if re.match(r"[^/]+:|rsync://", target.text) or any(re.match(r"[^/]+:", s.text) for s in parsed.operands[:-1]):
             inv.ask("copies to or from another machine")
         else:
             inv.write(target, None)
@@ -262,8 +260,10 @@ def truncate(inv: Invocation) -> None:
     for target in parsed.operands:
         inv.write(target, None, "truncates")
         grows = any(re.fullmatch(r"\+?[1-9]\w*", value.text) for value in parsed.values("-s", "--size"))
-        if inv.name == "truncate" and not grows and not all(
-            place.endswith((".log", ".out", ".tmp")) or is_temporary(place) for place in inv.places(target)
+        if (
+            inv.name == "truncate"
+            and not grows
+            and not all(place.endswith((".log", ".out", ".tmp")) or is_temporary(place) for place in inv.places(target))
         ):
             inv.ask("empties " + target.text.replace(UNKNOWN, "…"))
 

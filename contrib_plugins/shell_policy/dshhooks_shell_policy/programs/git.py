@@ -76,7 +76,7 @@ _VALUES = {
     "checkout": ("bB", ("--orphan", "--conflict")),
     "switch": ("cC", ("--create", "--force-create", "--orphan")),
     "restore": ("s", ("--source",)),
-    "grep": ("efABCmO"[:-1], ("--max-depth", "--threads")),
+    "grep": ("efABCm", ("--max-depth", "--threads")),
     "merge": ("mFsX", ("--message", "--strategy", "--into-name")),
     "worktree": ("bB", ("--reason",)),
     "branch": ("u", ("--set-upstream-to", "--sort", "--format", "--contains", "--merged")),
@@ -220,6 +220,8 @@ def _common(inv: Invocation, verb: str, parsed: Parsed) -> None:
             inv.ask("runs another program on the other side")
         if any("ext::" in text or text.startswith("fd::") for text in inv.texts):
             inv.ask("uses a transport that runs a command")
+        if verb == "pull" and any("://" in text for text in inv.texts):
+            inv.ask("merges from a repository that is not a configured remote")
         if any(text.startswith("-" + UNKNOWN) for text in inv.texts):
             inv.dynamic("gets an option that is not known")
     if verb not in ("commit", "tag", "stash", "notes"):

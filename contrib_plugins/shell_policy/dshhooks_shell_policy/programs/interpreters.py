@@ -35,7 +35,7 @@ class Language:
 
 
 _LANGUAGES = {
-    "perl": Language("perl", ("-e", "-E"), "eEIMmxFCdDiV0l"[:6], loads=("-M", "-m", "-d", "-I")),
+    "perl": Language("perl", ("-e", "-E"), "eEIMmx", loads=("-M", "-m", "-d", "-I")),
     "ruby": Language("ruby", ("-e",), "eIrCEFTK", loads=("-r", "-I")),
     "irb": Language("ruby", ("-e",), "erI", loads=("-r",)),
     "php": Language("php", ("-r", "-B", "-R", "-E", "--run"), "rBREFdczfSt", ("--run",), loads=("-d", "-c", "-z")),
@@ -59,9 +59,9 @@ _LANGUAGES = {
         "scheme",
         ("--eval", "-eval", "--execute"),
         "lf",
-        ("--eval", "--execute", "--load", "--funcall"),
+        ("--eval", "--execute", "--load", "--funcall", "--script"),
         stdin=False,
-        loads=("-l", "--load", "-f", "--funcall"),
+        loads=("-l", "--load", "-f", "--funcall", "--script"),
     ),
     "emacsclient": Language("scheme", ("--eval", "-e"), "e", ("--eval",), stdin=False),
     "sbcl": Language("scheme", ("--eval",), "", ("--eval", "--load"), loads=("--load",)),
@@ -331,7 +331,7 @@ def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
 
 
 @program(
-    "node deno ts-node bun-node electron nodejs",
+    "node deno ts-node electron nodejs",
     reads=True,
 )
 def javascript(inv: Invocation) -> Out | None:
@@ -422,7 +422,7 @@ def javascript(inv: Invocation) -> Out | None:
 @program("awk", reads=False)
 def awk(inv: Invocation) -> Out | None:
     """The first operand is the program unless ``-f`` names one."""
-    p = inv.options("FvfelDioE"[:6], "--field-separator --assign --file --source --load --include --exec")
+    p = inv.options("FvfeliE", "--field-separator --assign --file --source --load --include --exec")
     files = p.values("-f", "--file", "-E", "--exec")
     operands = list(p.operands)
     for source in p.values("-e", "--source"):
@@ -485,7 +485,7 @@ def _edited(inv: Invocation, target: Arg, scripts: list[Arg]) -> None:
 
 
 @program(
-    "vim ex ed red nano pico kak hx micro joe emacs-nox",
+    "vim ex ed red nano pico kak hx micro joe",
     reads=True,
 )
 def editor(inv: Invocation) -> None:
@@ -532,7 +532,9 @@ def editor(inv: Invocation) -> None:
 def debugger(inv: Invocation) -> None:
     """Debuggers run commands and enter other processes."""
     p = inv.options(
-        "", "-ex -iex -eval-command -x -command -p -pid -o -s -source -O -Q --eval-command --command --pid --source", single_dash=True
+        "",
+        "-ex -iex -eval-command -x -command -p -pid -o -s -source -O -Q --eval-command --command --pid --source",
+        single_dash=True,
     )
     joined = " ".join(inv.texts)
     if re.search(

@@ -15,7 +15,7 @@ _LOCAL = re.compile(
     re.IGNORECASE,
 )
 _METADATA = re.compile(
-    r"169\.254\.169\.254|metadata\.google|100\.100\.100\.200|fd00:ec2|/latest/meta-data|2852039166|0xa9fea9fe",
+    r"169\.254\.(?:169\.254|170\.2)|metadata\.google|100\.100\.100\.200|fd00:ec2|/latest/meta-data|2852039166|0xa9fea9fe",
     re.IGNORECASE,
 )
 _EXPECTS_TOKENS = re.compile(
@@ -388,7 +388,7 @@ def names(inv: Invocation) -> Out | None:
     for arg in inv.args:
         local = arg.tags & {"sub", "file", "environment", "machine", "stdin", "glob"}
         personal = arg.tags & {"env:USER", "env:LOGNAME", "env:HOSTNAME", "env:HOST", "env:HOME"}
-        if not arg.known and (local or personal or secret_variables((arg,))):
+        if (not arg.known and (local or personal) and (arg.text.strip() != UNKNOWN or "sub" in arg.tags)) or secret_variables((arg,)):
             inv.ask("sends data in the name it asks for")
     if inv.name in ("nmap", "masscan", "hping3") and (
         not all(
@@ -418,7 +418,7 @@ def names(inv: Invocation) -> Out | None:
 
 @program(
     "mail mailx mutt neomutt sendmail msmtp ssmtp swaks mpack nail s-nail exim exim4 postdrop telegram-send "
-    "slackcat notify apprise gh-gist",
+    "slackcat notify apprise",
 )
 def mail(inv: Invocation) -> None:
     """Sends messages out of the machine."""

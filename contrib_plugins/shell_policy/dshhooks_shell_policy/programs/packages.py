@@ -90,6 +90,8 @@ def pip(inv: Invocation) -> Out | None:
         _sources(inv, inv.args)
     if verb in ("shell", "exec") and inv.name in ("pipenv", "poetry"):
         return ANYTHING
+    if verb in ("uninstall", "remove") and any(word.lower().replace("_", "-").startswith("dshhooks") for word in words):
+        inv.ask("removes the hooks or their plugins")
     if verb == "uninstall" and any(a.tags & {"sub", "stdin"} for a in inv.args):
         inv.ask("uninstalls what is not known")
     if verb == "cache" and words[1:2] == ["purge"]:
@@ -401,7 +403,7 @@ def go(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-@program("gem", "bundle", "bundler", "rbenv-install", reads=False)
+@program("gem", "bundle", "bundler", reads=False)
 def gem(inv: Invocation) -> Out | None:
     """Ruby's package managers."""
     words = [text for text in inv.texts if not text.startswith("-")]
@@ -451,7 +453,7 @@ def brew(inv: Invocation) -> Out | None:
     return Out("/usr/local\n") if verb == "--prefix" else ANYTHING
 
 
-@program("conda", "pyenv-install", reads=False)
+@program("conda", reads=False)
 def conda(inv: Invocation) -> Out | None:
     """conda and mamba."""
     words = [text for text in inv.texts if not text.startswith("-")]
@@ -576,9 +578,10 @@ def other(inv: Invocation) -> Out | None:
             return inv.run([a for a in inv.args if not a.text.startswith("-")][1:])
     if inv.name in ("code", "cursor", "codium") and "--install-extension" in joined:
         inv.ask("installs an extension")
-    if re.search(
-        r"(?:^|\s)(?:-I|--init-script|--include-build-x|--gradle-user-home)(?:$|\s|=)", joined
-    ) and inv.name in ("gradle", "gradlew"):
+    if re.search(r"(?:^|\s)(?:-I|--init-script|--gradle-user-home)(?:$|\s|=)", joined) and inv.name in (
+        "gradle",
+        "gradlew",
+    ):
         inv.ask("runs another build script")
     if re.search(
         r"-Dexec\.executable|(?:^|\s)(?:-s|-gs|--settings|--global-settings|--global-toolchains)\s*/|exec:exec\b|-javaagent|-Dmaven\.ext\.class\.path|--run_under|--workspace_status_command|--override_repository|nuget add source|add source|sources? add|feed add|-s https?://|--source https?://|--add-source|-Drepo|-DremoteRepositories",

@@ -81,7 +81,7 @@ def _script_file(inv: Invocation, file: Arg, rest: list[Arg]) -> Out | None:
         inv.dynamic("runs a script whose name is not known")
     if not file.known and "sub" in file.tags:
         inv.dynamic("runs a script whose name is not known")
-    if file.text.startswith("/dev/"):
+    if file.text.startswith(("/dev/", "/tmp/", "/var/tmp/")):
         inv.ask("runs what it reads from " + file.text)
     inv.read(file)
     return ANYTHING

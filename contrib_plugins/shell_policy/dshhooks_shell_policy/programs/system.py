@@ -10,7 +10,7 @@ from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
 _DENY = {
-    "destroys a file system or partition": "nwipe scrub sfill sswap sdmem mke2fs mkswap mkdosfs mkntfs mkreiserfs newfs wipefs blkdiscard sgdisk sfdisk cfdisk gdisk zpool zfs-destroy lvremove vgremove pvremove mdadm cryptsetup hdparm nvme badblocks format diskpart",
+    "destroys a file system or partition": "nwipe scrub sfill sswap sdmem mke2fs mkswap mkdosfs mkntfs mkreiserfs newfs wipefs blkdiscard sgdisk sfdisk cfdisk gdisk zpool lvremove vgremove pvremove mdadm cryptsetup hdparm nvme badblocks format diskpart",
     "stops the machine": "shutdown reboot poweroff halt init telinit",
     "changes accounts or privileges": "visudo vipw vigr passwd chpasswd useradd userdel usermod groupadd groupdel groupmod gpasswd adduser deluser addgroup delgroup newusers chsh chfn chage pwconv pwunconv dscl sysadminctl dseditgroup",
     "switches off protections": "spctl csrutil setenforce aa-disable aa-teardown auditctl",
@@ -18,13 +18,13 @@ _DENY = {
 }
 _ASK = {
     "changes disks or mounts": "fdisk parted partprobe mount umount swapoff swapon losetup dmsetup resize2fs tune2fs e2fsck fsck xfs_repair lvcreate lvresize lvextend lvreduce vgcreate pvcreate btrfs zfs mkisofs growisofs diskutil hdiutil tmutil fstrim debugfs eject",
-    "changes the network or the firewall": "iptables ip6tables nft ufw firewall-cmd ifconfig-set route arptables ebtables tc brctl nmcli networksetup pfctl hostnamectl ifup ifdown dhclient rfkill iwconfig",
+    "changes the network or the firewall": "iptables ip6tables nft ufw firewall-cmd route arptables ebtables tc brctl nmcli networksetup pfctl hostnamectl ifup ifdown dhclient rfkill iwconfig",
     "changes how the machine starts or what it runs later": "update-rc.d chkconfig rc-update rc-service insserv update-alternatives alternatives grub-install update-grub grub-mkconfig efibootmgr bootctl ldconfig update-initramfs dracut anacron batch atrm incrontab fcrontab",
     "ends processes": "xkill slay killall5",
     "controls sessions or services": "sv svc s6-svc supervisorctl runsv dinitctl monit",
-    "changes system settings": "scutil nvram pmset timedatectl localectl raspi-config dconf gsettings xattr-set defaults-write tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust sysrq",
+    "changes system settings": "scutil nvram pmset timedatectl localectl raspi-config dconf gsettings tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust",
     "debugs or injects into a process": "gcore injcode frida frida-trace bpftrace bpftool dtrace dtruss stap reptyr",
-    "drives the desktop": "xclip-paste wmctrl xdg-open-url automator shortcuts",
+    "drives the desktop": "xclip-paste wmctrl automator shortcuts",
 }
 for _reason, _names in _DENY.items():
 
@@ -68,8 +68,7 @@ for _reason, _names in _ASK.items():
                 "-p",
             }
             if any(text not in shows for text in inv.texts) or (
-                not inv.args
-                and inv.name not in ("mount", "ifconfig-set", "route", "timedatectl", "hostnamectl", "localectl")
+                not inv.args and inv.name not in ("mount", "route", "timedatectl", "hostnamectl", "localectl")
             ):
                 inv.ask(reason)
 
@@ -262,7 +261,7 @@ def logs(inv: Invocation) -> None:
         inv.ask("clears logs")
 
 
-@program("defaults", "xattr", "osascript-settings", reads=False)
+@program("defaults", "xattr", reads=False)
 def defaults(inv: Invocation) -> None:
     """macOS settings: reading is free."""
     if (
@@ -303,13 +302,6 @@ def ps(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"pids"}))
 
 
-@program("tee-device", "losetup", reads=False)
-def devices(inv: Invocation) -> Out | None:
-    """Attaches devices."""
-    inv.ask("attaches devices")
-    return Out(UNKNOWN) if not inv.args else ANYTHING
-
-
 @program("printenv", reads=False)
 def printenv(inv: Invocation) -> Out | None:
     """Prints variables; secret ones ask."""
@@ -328,7 +320,7 @@ def printenv(inv: Invocation) -> Out | None:
 def grep(inv: Invocation) -> Out | None:
     """Searches: the pattern is data, the files are read, some options run programs."""
     p = inv.options(
-        "efABCmgtTMjdDr"[:-1] if inv.name != "grep" else "efABCmdD",
+        "efABCmgtTMjdD" if inv.name != "grep" else "efABCmdD",
         "--regexp --file --glob --type --type-not --max-count --context --after-context --before-context "
         "--include --exclude --exclude-dir --color --pre --pre-glob --hostname-bin --ignore-file --max-depth "
         "--pager --sort --replace --engine --threads",
@@ -351,7 +343,7 @@ def grep(inv: Invocation) -> Out | None:
             for place in inv.places(f)
         )
         and recursive
-        and re.search(r"(?i)passw|secret|token|api.?key|private key|BEGIN|credential", pattern)
+        and re.search(r"(?i)passw|secret|token|api.?key|private key|BEGIN|credential|AKIA|ghp_|sk-", pattern)
     ):
         inv.ask("searches the whole home or machine for secrets")
     if (
@@ -421,7 +413,7 @@ def query(inv: Invocation) -> Out | None:
     return inv.stdin.derived("file" if operands else "filtered")
 
 
-_METADATA_ONLY = "ls stat file du tree eza exa lsd realpath readlink df wc-l chmod-x dirname"
+_METADATA_ONLY = "ls stat file du tree eza exa lsd realpath readlink df dirname"
 
 
 @program(*_METADATA_ONLY.split(), reads=False)
@@ -435,10 +427,6 @@ def metadata(inv: Invocation) -> Out | None:
         if inv.name == "ls" and any(read_kind(place) for place in inv.places(arg))
     }
     return Out(None, frozenset({"file"} | secret))
-
-
-def _unused(arg: Arg) -> None:
-    """Keep the type visible to readers of this module."""
 
 
 @program("sort", reads=True)

@@ -119,7 +119,6 @@ _TOOLS: dict[str, Tool] = {
         asks=r"-H.+|--html=.+|-C.*|--config-file.*|-l$",
     ),
     "info": Tool("", (), asks=r"--restore.*"),
-    "date-x": Tool(),
     "ffmpeg": Tool("", (), asks=r"tee|concat:.*|tee:.*|.*\[f=.*", write_operand=-1),
     "convert": Tool("", (), asks=r"(?:msl|mvg|ephemeral|label|https?|epsi?):.*|.*\|.*|.*;.*", write_operand=-1),
     "identify": Tool("", (), asks=r"(?:msl|mvg|https?):.*"),
@@ -162,13 +161,13 @@ _TOOLS: dict[str, Tool] = {
         asks=r"-engine|-provider(?:-path)?|s_server|-config|-rand",
     ),
     "gcc": Tool(
-        "oILlDUxTBM"[:8],
+        "oILlDUxT",
         ("-specs", "-wrapper", "-fplugin", "-include"),
         writes=("-o",),
         asks=r"-wrapper|-fplugin=.*|-specs=.*|@/.*|-B/.*|-B$|-iplugindir.*",
     ),
     "clang": Tool(
-        "oILlDUxTBM"[:8],
+        "oILlDUxT",
         ("-Xclang", "-load"),
         writes=("-o",),
         asks=r"-fplugin=.*|-load|-fpass-plugin=.*|-B/.*|-fuse-ld=/.*",
@@ -179,7 +178,7 @@ _TOOLS: dict[str, Tool] = {
     ),
     "protoc": Tool("I", (), asks=r"--plugin=.*"),
     "cmake": Tool(
-        "SBGDPCUE"[:6],
+        "SBGDPCU",
         ("--build", "--install", "--target", "--config"),
         asks=r"-DCMAKE_\w*(?:LAUNCHER|COMPILER)=/tmp.*|-P/.*|remove_directory",
     ),
@@ -208,12 +207,9 @@ _TOOLS: dict[str, Tool] = {
     "jrunscript": Tool("", (), asks=r".*"),
     "espeak": Tool(),
     "run-parts": Tool("", (), asks=r".*", reason="runs every program in a directory"),
-    "start-stop": Tool("", (), asks=r".*"),
     "logrotate": Tool("", (), asks=r"-f$|--force|/tmp.*", reason="runs the scripts of a configuration"),
-    "tex4ht": Tool(),
     "mpv": Tool("", (), asks=r"--script.*|--input-ipc.*|--stream-record.*"),
     "vlc": Tool("", (), asks=r"--lua.*|--sout.*"),
-    "bundle-x": Tool(),
     "jest": Tool(
         "c",
         (),
@@ -241,7 +237,6 @@ _TOOLS: dict[str, Tool] = {
     "inotifywait": Tool("o", (), writes=("-o",)),
     "aspell": Tool("", (), asks=r"--\w*filter.*|--conf=.*"),
     "gpg-agent": Tool("", (), asks=r".*"),
-    "gem-x": Tool(),
     "wasmtime": Tool("", (), asks=r"--dir=/.*"),
     "netsh": Tool("", (), asks=r".*"),
     "rundll32": Tool("", (), asks=r".*"),
@@ -264,7 +259,6 @@ _TOOLS: dict[str, Tool] = {
     ),
     "opencode": Tool("", (), asks=r"run|auth|mcp|agent", reason="starts or configures an agent"),
     "aider": Tool("", (), asks=r".*", reason="starts an agent"),
-    "goose-agent": Tool(),
     "amp": Tool("", (), asks=r".*", reason="starts an agent"),
     "crush": Tool("", (), asks=r".*", reason="starts an agent"),
     "copilot": Tool("", (), asks=r".*", reason="starts an agent"),
@@ -311,8 +305,14 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
             if inv.stdin.tags or inv.stdin.text:
                 inv.ask("sends its input to another machine")
             return Out(None, frozenset({"net"}))
+        if inv.name in ("cmake", "ninja", "meson") and any(v.text.startswith("/tmp/") for v in p.values("-P", "-f")):
+            inv.ask("runs a script from a temporary directory")
         if inv.name == "cmake" and inv.texts[:1] == ["-E"] and len(inv.args) > 1:
             inv.run(inv.args[1:])
+        if inv.name in ("gcc", "clang", "rustc"):
+            produced = _produced(inv)
+            if not p.has("-o", "-c", "-S", "-E"):
+                inv.engine.remember(Arg("a.out"), inv.state, produced)
         if inv.name in ("gcc", "clang") and "-" in inv.texts:
             inv.code("c", Arg(inv.stdin.text, inv.stdin.tags)) if inv.stdin.text is not None else inv.ask(
                 "compiles what is not known"
@@ -361,7 +361,6 @@ for _alias, _target in {
     "c++": "gcc",
     "clang++": "clang",
     "py.test": "pytest",
-    "mawk-x": "ar",
     "7zz": "7z",
     "pigz": "ar",
     "makeinfo": "ar",
@@ -482,7 +481,7 @@ def make(inv: Invocation) -> Out | None:
 
 @program(
     "pass gopass bw lpass 1password keepassxc-cli secret-tool security keyring kwallet-query pass-cli rbw dashlane "
-    "ykman age openssl-enc gpg gpg2 ssh-agent-list cmdkey klist chainsaw mimikatz lazagne trufflehog",
+    "ykman age gpg gpg2 cmdkey klist chainsaw mimikatz lazagne trufflehog",
     reads=True,
 )
 def vaults(inv: Invocation) -> Out | None:

@@ -111,7 +111,6 @@ _WRAPPERS: dict[str, Wrapper] = {
     "watchexec": Wrapper("ewfis", ("--exts", "--watch", "--filter", "--ignore", "--signal")),
     "nodemon": Wrapper("ewix", ("--ext", "--watch", "--ignore", "--exec"), shell=("-x", "--exec")),
     "shx": Wrapper(),
-    "doppler-run": Wrapper(),
     "retry": Wrapper("tdnsb", ("--times", "--delay", "--tries", "--sleep")),
     "dotenv": Wrapper("ef", ("--file",)),
     "chpst": Wrapper("uUbemdoplfcrtn/"),
@@ -280,7 +279,7 @@ def sudo(inv: Invocation) -> Out | None:
     return inv.run(rest) if rest else ANYTHING
 
 
-@program("su", "runuser", "sg", reads=False)
+@program("su", "runuser", "sg", "newgrp", reads=False)
 def su(inv: Invocation) -> Out | None:
     """Becomes another user."""
     inv.ask("runs as another user")
@@ -401,11 +400,13 @@ def script(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-@program("perf", "valgrind-perf", reads=False)
+@program("perf", reads=False)
 def perf(inv: Invocation) -> Out | None:
     """``perf stat command`` and ``perf record command``."""
     if inv.texts[:1] and inv.texts[0] in ("stat", "record", "trace", "mem", "kvm", "c2c", "lock", "sched"):
-        parsed = inv.with_args(inv.args[1:]).options("eFgcoprICtuGx", "--event --output --freq --call-graph --pid --repeat --cpu", stop=True)
+        parsed = inv.with_args(inv.args[1:]).options(
+            "eFgcoprICtuGx", "--event --output --freq --call-graph --pid --repeat --cpu", stop=True
+        )
         if parsed.has("-p", "--pid"):
             inv.ask("enters another process")
         return inv.run(parsed.rest) if parsed.rest else ANYTHING

@@ -25,14 +25,14 @@ def fold(outcomes: Iterable[Outcome], event: str | Event, *, limits: Limits | No
         limits: How long a context taken from stdout may be.
 
     Returns:
-        The folded outcome. On an event that cannot be blocked a deny is downgraded to none and kept as ``raw_decision``.
+        The folded outcome. On an event that cannot be blocked a deny is downgraded and kept as ``raw_decision``.
 
     Raises:
         UnknownEventError: No dialect calls an event that.
     """
     row = event if isinstance(event, Event) else resolve(event)
     runs = tuple(outcomes)
-    decision = max((run.decision for run in runs), key=_RANK.__getitem__, default="none")
+    decision: Decision = max((run.decision for run in runs), key=_RANK.__getitem__, default="none")
     reason = _reason(runs, decision)
     downgraded = decision == "deny" and not row.blockable
     stopping = next((run for run in runs if run.stop), None)
