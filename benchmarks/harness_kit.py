@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from attrs import asdict, field, frozen
 
-__all__ = ["RESULTS", "ROUNDS", "Contender", "Row", "Timing", "compare", "finish", "main", "missing_row", "print_table",
+__all__ = ["RESULTS", "ROUNDS", "Contender", "Row", "Timing", "compare", "compare_here", "finish", "main", "missing_row", "print_table",
            "ratio_row", "versions", "write_json"]  # fmt: skip
 
 ROUNDS: Final = 15
@@ -96,10 +96,11 @@ class Row:
 
 def compare(contenders: Sequence[Contender], rounds: int = ROUNDS) -> dict[str, Timing]:
     """Time the contenders in turns inside one event loop; return their timings by name."""
-    return asyncio.run(_compare(contenders, rounds))
+    return asyncio.run(compare_here(contenders, rounds))
 
 
-async def _compare(contenders: Sequence[Contender], rounds: int) -> dict[str, Timing]:
+async def compare_here(contenders: Sequence[Contender], rounds: int = ROUNDS) -> dict[str, Timing]:
+    """Do what :func:`compare` does in the running event loop, for contenders that live in it."""
     batches = [(contender, _batch(contender.one)) for contender in contenders]
     counts = {contender.name: await _calibrate(batch) for contender, batch in batches}
     samples: dict[str, list[float]] = {contender.name: [] for contender in contenders}

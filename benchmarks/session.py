@@ -89,9 +89,10 @@ def wall(contenders: dict[str, Callable[[], Awaitable[float]]]) -> dict[str, flo
 
 def row(case: str, name: str, seconds: float, count: int, against: str, other: float, target: float | None) -> Row:
     """One contender's time for one event, beside another's."""
-    mine = name != against
-    return Row(BENCH, case, name, seconds / count * 1e6, "us", against if mine else "", seconds / other if mine else None,
-               target if mine else None)  # fmt: skip
+    each, note = seconds / count * 1e6, "wall time"
+    if name == against:
+        return Row(BENCH, case, name, each, note=note)
+    return Row(BENCH, case, name, each, "us", against, seconds / other, target, note)
 
 
 async def stored(store: SessionStore, events: list[Event]) -> None:

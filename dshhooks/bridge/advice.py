@@ -16,14 +16,18 @@ _ALTERNATIVES: Final = re.compile(r"\w+\((?:\?:)?[\w|.]*\)")
 _LANGUAGE: Final = re.compile(r"==|!=|&&|=~|[\"'<>]| (?:and|or|in|matches) ")
 _GLOB: Final = re.compile(r"(?:^|[\w-])\*")
 _SYNTAX: Final = re.compile(r"[\\^$.*+?()\[\]{}]")
+_KNOWN_TOOLS: Final = frozenset(WELL_KNOWN_TOOLS)
 _TOOLS: Final = {name.lower(): name for name in WELL_KNOWN_TOOLS}
 _NAMES_OF_ONE_CASE: Final = ("claude", "codex")
+_SEPARATORS: Final = re.compile(r"[|,\s]+")
 _SIMPLE: Final = re.compile(r"[\w|]*")
 
 
 def advise(pattern: str, matcher: Matcher, dialect: str, rules: Rules, path: str, report: Report,
            *, on_tools: bool) -> None:  # fmt: skip
     """Report what will surprise the author of a pattern; the group stays as it is."""
+    if matcher.names <= _KNOWN_TOOLS and matcher.names:
+        return
     if on_tools and dialect in _NAMES_OF_ONE_CASE:
         _case(pattern, path, report)
     if _SIMPLE.fullmatch(pattern):
@@ -50,7 +54,7 @@ def advise(pattern: str, matcher: Matcher, dialect: str, rules: Rules, path: str
 
 
 def _case(pattern: str, path: str, report: Report) -> None:
-    for name in re.split(r"[|,\s]+", pattern):
+    for name in _SEPARATORS.split(pattern):
         known = _TOOLS.get(name.lower())
         if known is not None and known != name and name not in WELL_KNOWN_TOOLS:
             report.add("info", "matcher-case", path, f"{name!r} differs from the tool {known!r} only in case",

@@ -13,7 +13,7 @@ from dshhooks.bridge.model import Level
 from dshhooks.bridge.outcomes import Decision
 from dshhooks.bridge.text import clean
 
-__all__ = ["DENIED", "Answer", "looks_like_json", "read_answer", "read_object", "read_reply"]
+__all__ = ["DENIED", "NO_ANSWER", "Answer", "looks_like_json", "read_answer", "read_object", "read_reply"]
 
 DENIED: Final = "denied by evaluation"
 
@@ -36,6 +36,9 @@ class Answer:
     messages: tuple[str, ...] = ()
     update_input: Mapping[str, Any] | None = None
     notes: tuple[Note, ...] = ()
+
+
+NO_ANSWER: Final = Answer()
 
 
 def looks_like_json(text: str) -> bool:

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 
 from attrs import evolve, field, fields, frozen
 
-__all__ = ["DEFAULT_TIMEOUTS", "DIALECTS", "EXTRA_MEMBERS", "KINDS", "LAYOUT", "PLACEHOLDERS", "PROFILES", "ROOT_KEYS",
-           "TYPE_WORDS", "UNSUPPORTED_EVENTS", "UNSUPPORTED_TYPES", "WELL_KNOWN_TOOLS", "Dialect", "Place", "Profile",
-           "Rules", "profile_of", "rules", "switches"]  # fmt: skip
+__all__ = ["DEFAULT_TIMEOUTS", "DEVIATIONS", "DIALECTS", "EXTRA_MEMBERS", "KINDS", "LAYOUT", "PLACEHOLDERS", "PROFILES",
+           "ROOT_KEYS", "TYPE_WORDS", "UNSUPPORTED_EVENTS", "UNSUPPORTED_TYPES", "WELL_KNOWN_TOOLS", "Deviation",
+           "Dialect", "Place", "Profile", "Rules", "profile_of", "rules", "switches"]  # fmt: skip
 
 Dialect = Literal["claude", "codex", "opencode", "native"]
 Profile = Literal["seed", "current"]
@@ -100,7 +100,7 @@ def _switch(topic: str, /, **meanings: str) -> Any:
     return field(metadata={"topic": topic, "meanings": meanings})
 
 
-@frozen
+@frozen(eq=False)
 class Rules:
     """How one dialect is read in one profile; each attribute is one row of the table of differences."""
 
@@ -128,7 +128,6 @@ class Rules:
         denials="a deny or ask counts, the rest not",
         read="read",
     )
-    nameless_block: Literal["accepted"] = _switch("answer without `hookEventName`", accepted="accepted, with a warning")
     condition: Literal["evaluated", "ignored"] = _switch(
         "`if`", evaluated="evaluated on tool events", ignored="not evaluated: a warning, and the hook runs"
     )
@@ -152,7 +151,6 @@ _SEED: Final = Rules(
     permission_mode="always",
     json_on_exit_2=False,
     json_on_other_exit="ignored",
-    nameless_block="accepted",
     condition="ignored",
     header_variables="known",
     append_payload=False,
@@ -190,6 +188,32 @@ _RULES: Final[Mapping[tuple[Dialect, Profile], Rules]] = MappingProxyType({
     ),
 })  # fmt: skip
 
+
+@frozen
+class Deviation:
+    """Where a product was seen to do something else, and what happens here instead."""
+
+    topic: str
+    products: str
+    here: str
+
+
+# A deny is never dropped for a formal reason: what is read follows the products, failing open does not.
+DEVIATIONS: Final = (
+    Deviation("exit 2 with nothing on stderr", "Codex runs the tool", "a deny, with a text of our own"),
+    Deviation("deny without a reason", "Codex runs the tool", "a deny"),
+    Deviation("answer without `hookEventName`", "Claude and Codex run the tool", "the answer counts, with a warning"),
+    Deviation(
+        "answer with null or unknown members", "Claude or Codex run the tool", "such members are as good as absent"
+    ),
+    Deviation("deny in JSON at exit 1", "Codex runs the tool", "a deny in profile `current`"),
+    Deviation("`ask`", "Codex runs the tool", "an ask"),
+    Deviation("one hook of an unknown type", "Claude and Codex run no hook of the file", "only that hook is skipped"),
+    Deviation("`updatedInput`", "Claude and Codex change the tool's input", "recorded with a warning, never applied"),
+    Deviation("hooks of one event", "start at the same time", "run in order; `parallel` gives the same answer"),
+    Deviation("invalid matcher", "the group is silently dead", "an error; the group is dropped"),
+    Deviation("flat entries, `mcp_tool`", "differs", "a warning, not run; `--lenient` takes flat entries"),
+)
 
 _IN_TURNS: Final = frozenset(
     {"prompt:submit", "tool:before", "tool:after", "turn:stop", "subagent:start", "subagent:end"}

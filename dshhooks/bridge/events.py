@@ -6,6 +6,7 @@ The table is :data:`EVENTS`; everything else here reads it (spec/external-hooks.
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-@frozen
+@frozen(eq=False)
 class Event:
     """One row of the table.
 
@@ -152,6 +153,7 @@ def given_name(event: Event, dialect: Dialect, spelling: str, dispatched: str) -
     return own[0]
 
 
+@functools.cache
 def accepted_names(event: Event, dialect: Dialect, given: str, dispatched: str) -> frozenset[str]:
     """Return the event names an answer may carry in ``hookEventName`` and still be about this event (A.7)."""
     own = event.spellings[dialect]

@@ -22,6 +22,9 @@ Values = dict[str, Any]
 Reader = Callable[["Member", Any, Values], None]
 
 
+_LONG: Final = 1000  # seconds; more than that was most likely meant as milliseconds
+
+
 class Skipped(Exception):  # not an error of the program: it leaves a hook out
     """The hook must not run; its diagnostics are in the report."""
 
@@ -68,12 +71,17 @@ def read_fields(item: Mapping[str, Any], path: str, report: Report, rules: Rules
     """
     values: Values = {}
     for name, value in item.items():
-        reader = _READERS.get(name)
-        if reader is not None:
-            reader(Member(name, path, report, rules, on_tools=on_tools), value, values)
+        # Nearly all members of real files are one of these two; they are read here for speed.
+        if name in _TEXTS and type(value) is str and value:
+            values[_TEXTS[name]] = value
+        elif name == "timeout" and type(value) is int and 0 < value < _LONG:
+            values["timeout"] = float(value)
+        elif name in _READERS:
+            _READERS[name](Member(name, path, report, rules, on_tools=on_tools), value, values)
         elif name not in _IGNORED and not open_ended:
             report.add("info", "field-unknown", below(path, name), f"unknown field {name!r} is ignored")
-    _combine(item, path, report, values)
+    if not _TWOFOLD.isdisjoint(item):
+        _combine(item, path, report, values)
     return values
 
 
@@ -164,7 +172,7 @@ def _timeout(attribute: str) -> Reader:
             return
         values[attribute] = seconds
         where = below(member.path, member.name)
-        if seconds >= 1000:
+        if seconds >= _LONG:
             member.report.add("info", "timeout-milliseconds", where, f"{seconds:g} seconds: is this milliseconds?",
                               f"{member.name} is in seconds; for {seconds:g} ms write {seconds / 1000:g}")  # fmt: skip
         if member.rules.whole_seconds and seconds != int(seconds):
@@ -255,6 +263,13 @@ _READERS: Final[Mapping[str, Reader]] = {
     "bash": _platform("bash"),
     "powershell": _platform("powershell"),
 }
+
+_TEXTS: Final = {"command": "command", "prompt": "prompt", "model": "model", "cwd": "cwd",
+                 "statusMessage": "status_message"}  # fmt: skip
+
+# Members of which several say the same thing.
+_TWOFOLD: Final = frozenset({"timeoutSec", "failClosed", "onFailure", "commandWindows", "command_windows", "windows",
+                             "linux", "osx", "bash", "powershell"})  # fmt: skip
 
 # Known to the products, without meaning here; or remarks of the author.
 _IGNORED: Final = frozenset({

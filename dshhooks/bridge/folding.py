@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from dshhooks.bridge.events import Event, resolve
 from dshhooks.bridge.options import Limits
@@ -31,38 +31,47 @@ def fold(outcomes: Iterable[Outcome], event: str | Event, *, limits: Limits | No
         UnknownEventError: No dialect calls an event that.
     """
     row = event if isinstance(event, Event) else resolve(event)
-    runs = tuple(outcomes)
-    decision: Decision = max((run.decision for run in runs), key=_RANK.__getitem__, default="none")
-    reason = _reason(runs, decision)
+    decision: Decision = "none"
+    reasons: list[str] = []
+    stopping: Outcome | None = None
+    contexts: list[str] = []
+    messages: list[str] = []
+    wishes: list[Mapping[str, Any]] = []
+    for run in outcomes:
+        if _RANK[run.decision] > _RANK[decision]:
+            decision, reasons = run.decision, []
+        if run.reason and run.decision == decision and decision in _SPOKEN:
+            reasons.append(run.reason)
+        if run.stop and stopping is None:
+            stopping = run
+        contexts += [text for text in run.contexts if text and not text.isspace()]
+        if row.context_stdout and run.plain and run.stdout:
+            contexts += _printed(run, limits or _LIMITS)
+        messages += run.messages
+        if run.update_input is not None:
+            wishes.append(run.update_input)
+    reason = "\n\n".join(reasons) or None
     downgraded = decision == "deny" and not row.blockable
-    stopping = next((run for run in runs if run.stop), None)
     return FoldedOutcome(
         decision="none" if downgraded else decision,
         reason=None if downgraded else reason,
         stop=stopping is not None,
         stop_reason=None if stopping is None else stopping.stop_reason,
-        contexts=tuple(text for run in runs for text in _contexts(run, row, limits)),
-        messages=tuple(text for run in runs for text in run.messages),
-        update_inputs=tuple(run.update_input for run in runs if run.update_input is not None),
+        contexts=contexts,
+        messages=messages,
+        update_inputs=wishes,
         downgraded=downgraded,
         raw_decision="deny" if downgraded else None,
         raw_reason=reason if downgraded else None,
     )
 
 
-def _reason(runs: tuple[Outcome, ...], decision: Decision) -> str | None:
-    """The reasons of those who won, in their order; an allow needs none."""
-    if decision not in _SPOKEN:
-        return None
-    return "\n\n".join(run.reason for run in runs if run.decision == decision and run.reason) or None
-
-
-def _contexts(run: Outcome, event: Event, limits: Limits | None) -> Iterator[str]:
-    yield from (text for text in run.contexts if text.strip())
-    if event.context_stdout and run.plain and run.exit_code == 0 and run.failure is None and not run.detached:
-        text = clean(run.stdout, (limits or _LIMITS).context).strip()
-        if text:
-            yield text
+def _printed(run: Outcome, limits: Limits) -> list[str]:
+    """What a successful hook printed for the model."""
+    if run.exit_code != 0 or run.failure is not None or run.detached:
+        return []
+    text = clean(run.stdout, limits.context).strip()
+    return [text] if text else []
 
 
 _LIMITS: Final = Limits()

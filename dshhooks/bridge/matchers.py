@@ -25,7 +25,8 @@ SUBJECT_LIMIT: Final = 1_000
 _EVERYTHING: Final = frozenset({"", "*"})
 
 # Made of these pieces a pattern is valid in every engine, and compiling it can wait until an event needs it.
-_PLAIN: Final = re.compile(r"(?:[\w:^$|/ -]|\.[*+]?)*")
+_PIECE: Final = r"(?:[:^$|/ -]|(?:[\w.]|\\[.\-/wds])[*+?]?)"
+_PLAIN: Final = re.compile(rf"(?:{_PIECE}|\((?:\?:)?{_PIECE}*\)\??)*+")
 
 _UNSUPPORTED: Final = re.compile(
     r"\\[pP]\{?"  # Unicode classes
@@ -84,6 +85,7 @@ class Matcher:
 MATCH_ALL: Final = Matcher("all")
 
 
+@functools.lru_cache(maxsize=1024)
 def compile_matcher(pattern: str | None, rules: Rules) -> Matcher:
     """Return the test a pattern stands for in a dialect and profile.
 

@@ -73,8 +73,8 @@ def _read(candidate: Candidate, options: BridgeOptions, ask: Trusted | None, kin
     if not document.valid:
         return _File(evolve(source, loaded=False), Parsed(loaded=False), report.diagnostics)
     parsed = _parse(document, source, candidate, options, kinds, report)
-    source = evolve(source, loaded=parsed.loaded, trusted=_trusts(source, parsed, ask, report))
-    return _File(source, _of(source, parsed), report.diagnostics)
+    final = evolve(source, loaded=parsed.loaded, trusted=_trusts(source, parsed, ask, report))
+    return _File(final, parsed if final == source else _of(final, parsed), report.diagnostics)
 
 
 def _source(candidate: Candidate, document: Document, options: BridgeOptions) -> Source:
@@ -119,8 +119,6 @@ def _trusts(source: Source, parsed: Parsed, ask: Trusted | None, report: Report)
 
 def _of(source: Source, parsed: Parsed) -> Parsed:
     """Tell groups and hooks what became of their source after they were made."""
-    if all(group.source == source for group in parsed.groups):
-        return parsed
     groups: list[Group] = []
     for group in parsed.groups:
         hooks = tuple(evolve(hook, source=source) for hook in group.hooks)

@@ -85,7 +85,8 @@ class Source:
         return {name: getattr(self, name) for name in ("file", "dialect", "profile", "scope", "loaded", "trusted")}
 
 
-@frozen
+# Without slots: files with hundreds of hooks are read, and a frozen class with slots takes twice as long to make.
+@frozen(slots=False)
 class Hook:
     """One configured handler, checked; fields the kind does not have are ``None``.
 
@@ -162,7 +163,7 @@ class Hook:
         return document if self.matcher is None else document | {"matcher": self.matcher}
 
 
-@frozen
+@frozen(slots=False)
 class Group:
     """One matcher and its hooks, under one name of one event, from one file."""
 

@@ -19,7 +19,7 @@ from dshhooks.bridge.model import Group, Hook, Source
 __all__ = ["Parsed", "parse_document"]
 
 _KNOWN: Final = frozenset({"matcher", "hooks", "description", "$comment", "_comment", "$schema", "name", "sequential"})
-_FLAT: Final = ("command", "url", "bash", "powershell", "prompt")
+_FLAT: Final = frozenset({"command", "url", "bash", "powershell", "prompt"})
 _SWITCH: Final = "disableAllHooks"
 _NO_VALUES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -182,14 +182,19 @@ class _Parser:
         if flat:
             entry = {name: value for name, value in item.items() if name != "matcher"}
             return self._made(event, spelling, pattern, test, [(path, entry)], path, index)
-        for name in item.keys() - _KNOWN:
-            self.report.add("info", "field-unknown", below(path, name), f"unknown field {name!r} is ignored")
+        if not _KNOWN.issuperset(item):
+            self._unknown_fields(item, path)
         entries = item.get("hooks")
         if not isinstance(entries, list) or not entries:
             self._no_hooks(item, path)
             return None
         placed = [(f"{path}/hooks/{number}", entry) for number, entry in enumerate(entries)]
         return self._made(event, spelling, pattern, test, placed, path, index)
+
+    def _unknown_fields(self, item: dict[str, Any], path: str) -> None:
+        for name in item:
+            if name not in _KNOWN:
+                self.report.add("info", "field-unknown", below(path, name), f"unknown field {name!r} is ignored")
 
     def _takes_flat(self, path: str) -> bool:
         if self.lenient:
@@ -242,4 +247,4 @@ def _base_name(file: str) -> str:
 
 def _is_flat(item: Any) -> bool:
     """Say whether an entry is a hook where a group should be."""
-    return isinstance(item, dict) and "hooks" not in item and any(name in item for name in _FLAT)
+    return isinstance(item, dict) and "hooks" not in item and not _FLAT.isdisjoint(item)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dshhooks.bridge.dialects import EXTRA_MEMBERS, Rules, rules
+from dshhooks.bridge.dialects import EXTRA_MEMBERS, Dialect, Profile, Rules, rules
 from dshhooks.bridge.errors import PayloadError
 from dshhooks.bridge.events import Event, given_name, subject_of
 from dshhooks.bridge.model import Group, Hook
@@ -28,10 +29,8 @@ def check_payload(payload: object) -> Mapping[str, Any]:
         return {}
     if not isinstance(payload, Mapping):
         raise PayloadError(f"payload must be a JSON object, not {type(payload).__name__}")
-    _text(dict(payload))
-    bad = _bad_key(payload)
-    if bad is not None:
-        raise PayloadError(f"payload has the key {bad}, which is no text: JSON has only texts as keys")
+    _text(payload if type(payload) is dict else dict(payload))
+    _check_keys(payload)
     return payload
 
 
@@ -55,19 +54,24 @@ def build_payload(
         now: The time for an envelope; ``None``: now.
     """
     source = target.source
-    how = rules(source.dialect, source.profile)
     given = given_name(event, source.dialect, target.spelling, dispatched)
-    members: dict[str, Any] = {"session_id": "", "transcript_path": how.no_transcript, "cwd": cwd}
-    members |= {"hook_event_name": given}
-    if how.permission_mode == "always" or (how.permission_mode == "in-turns" and event.name not in _OUTSIDE_TURNS):
-        members["permission_mode"] = "default"
-    for name, (value, events) in EXTRA_MEMBERS.get((source.dialect, source.profile), {}).items():
-        if events is None or event.name in events:
-            members[name] = value
-    members |= event.members
-    members |= payload
+    members = {**_promised(event, source.dialect, source.profile), "cwd": cwd, **payload}
+    how = rules(source.dialect, source.profile)
     _complete(event, members, payload, given, how)
     return members if how.payload == "flat" else _envelope(event, members, now)
+
+
+@functools.cache
+def _promised(event: Event, dialect: Dialect, profile: Profile) -> Mapping[str, Any]:
+    """What the contract promises, with the values for a host that does not say."""
+    how = rules(dialect, profile)
+    members: dict[str, Any] = {"session_id": "", "transcript_path": how.no_transcript, "cwd": "", "hook_event_name": ""}
+    if how.permission_mode == "always" or (how.permission_mode == "in-turns" and event.name not in _OUTSIDE_TURNS):
+        members["permission_mode"] = "default"
+    for name, (value, events) in EXTRA_MEMBERS.get((dialect, profile), {}).items():
+        if events is None or event.name in events:
+            members[name] = value
+    return {**members, **event.members}
 
 
 def _complete(event: Event, members: dict[str, Any], payload: Mapping[str, Any], given: str, how: Rules) -> None:
@@ -119,19 +123,20 @@ def _text(members: Mapping[str, Any]) -> str:
 _encoder: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def _bad_key(value: Any) -> str | None:
-    pending = [value]
-    while pending:
-        item = pending.pop()
+def _check_keys(payload: Mapping[str, Any]) -> None:
+    """Refuse keys that are no texts: the encoder would turn them into some."""
+    pending: list[Any] = [payload]
+    for item in pending:
         if isinstance(item, Mapping):
-            for key, inner in item.items():
-                if not isinstance(key, str):
-                    return repr(key)
-                if isinstance(inner, (Mapping, list, tuple)):
-                    pending.append(inner)
+            for key in item:
+                if type(key) is not str and not isinstance(key, str):
+                    raise PayloadError(f"payload has the key {key!r}, which is no text: JSON has only texts as keys")
+            pending += [inner for inner in item.values() if type(inner) not in _SCALARS]
         elif isinstance(item, (list, tuple)):
-            pending.extend(inner for inner in item if isinstance(inner, (Mapping, list, tuple)))
-    return None
+            pending += [inner for inner in item if type(inner) not in _SCALARS]
+
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 class Payloads:
@@ -142,7 +147,7 @@ class Payloads:
         self._payload = payload
         self._dispatched = dispatched
         self._cwd = cwd
-        self._now = datetime.now(UTC)
+        self._now: datetime | None = None
         self._made: dict[tuple[str, str, str], tuple[dict[str, Any], bytes]] = {}
 
     def members(self, target: Hook | Group) -> dict[str, Any]:
@@ -162,6 +167,7 @@ class Payloads:
         key = (target.source.dialect, target.source.profile, target.spelling)
         made = self._made.get(key)
         if made is None:
+            self._now = self._now or datetime.now(UTC)  # one time for all hooks of the dispatch
             members = build_payload(self._event, target, self._payload, dispatched=self._dispatched,
                                     cwd=self._cwd, now=self._now)  # fmt: skip
             made = self._made[key] = (members, encode(members))

@@ -9,14 +9,14 @@ import re
 import signal
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import Factory, define
 
-from dshhooks.bridge.answer import Answer, looks_like_json, read_answer, read_object, read_reply
-from dshhooks.bridge.dialects import Dialect, Profile, Rules, profile_of, rules
+from dshhooks.bridge.answer import NO_ANSWER, Answer, looks_like_json, read_answer, read_object, read_reply
+from dshhooks.bridge.dialects import Dialect, Profile, Rules, rules
 from dshhooks.bridge.events import Event, accepted_names, given_name, resolve
 from dshhooks.bridge.model import Diagnostic, Hook, Level, OnError
 from dshhooks.bridge.options import Limits
-from dshhooks.bridge.outcomes import Failure, Outcome, RawResult
+from dshhooks.bridge.outcomes import Decision, Failure, Outcome, RawResult
 from dshhooks.bridge.text import clean, decode_output, preview
 
 __all__ = ["BLOCKED", "decode_response"]
@@ -69,174 +69,205 @@ def decode_response(
         exit_other_is_failure = hook.exit_other_is_failure
     given = given_name(row, dialect, hook.spelling if hook is not None else name, name)
     reading = _Reading(
-        rules=rules(dialect, profile_of(dialect, profile)),
+        raw=raw,
+        stdout=decode_output(raw.stdout),
+        stderr=decode_output(raw.stderr),
+        rules=rules(dialect, profile),
         names=accepted_names(row, dialect, given, name),
         source=hook.id if hook is not None else "",
         kind=kind,
-        other_fails=exit_other_is_failure,
         strict=strict_json,
-        limits=limits or Limits(),
+        other_fails=exit_other_is_failure,
         on_error=on_error,
+        limits=limits or _LIMITS,
     )
-    return reading.failing(reading.outcome(raw))
+    reading.read()
+    return reading.outcome()
 
 
-@frozen
+_LIMITS: Final = Limits()
+
+
+@define
 class _Reading:
+    """One run being read: what is known of the outcome so far."""
+
+    raw: RawResult
+    stdout: str
+    stderr: str
     rules: Rules
     names: frozenset[str]
     source: str
     kind: str
-    other_fails: bool
     strict: bool
-    limits: Limits
+    other_fails: bool
     on_error: OnError
+    limits: Limits
+    plain: bool = True
+    answer: Answer = NO_ANSWER
+    decision: Decision = "none"
+    reason: str | None = None
+    failure: Failure | None = None
+    error: str | None = None
+    notes: list[Diagnostic] = Factory(list)
 
-    def outcome(self, raw: RawResult) -> Outcome:
-        """Decode without regard to ``on_error``."""
-        base = Outcome(
-            exit_code=raw.exit_code,
-            stderr=decode_output(raw.stderr),
-            stdout=decode_output(raw.stdout),
-            stdout_truncated=raw.stdout_truncated,
-            stderr_truncated=raw.stderr_truncated,
-            pipe_held=raw.pipe_held,
-            detached=raw.detached,
-        )
-        if raw.failure is not None:
-            return _failed(base, raw.failure, raw.error or raw.failure)
-        if raw.detached:
-            return evolve(base, plain=False)
-        if raw.exit_code is None or raw.exit_code < 0:
-            return _failed(base, "signal", raw.error or _death(raw.exit_code))
-        if self.kind == "oracle":
-            return self._oracle(base)
-        if raw.exit_code == 0:
-            return self._success(base)
-        return self._refusal(base) if raw.exit_code == 2 else self._other(base, raw.exit_code)
-
-    def failing(self, outcome: Outcome) -> Outcome:
-        """Apply ``on_error``: not to what the host aborted, which needs no deny any more."""
-        if outcome.failure is None:
-            return outcome
-        if self.on_error == "block" and outcome.failure != "aborted":
-            outcome = evolve(outcome, decision="deny", reason=f"hook failed: {outcome.error}")
-        level: Level = "info" if self.on_error == "ignore" or outcome.failure == "aborted" else "warning"
-        return self._noted(outcome, level, f"hook-{outcome.failure}", str(outcome.error))
-
-    def _success(self, base: Outcome) -> Outcome:
-        text = base.stdout.strip()
-        if not text:
-            return base
-        if not looks_like_json(text):
-            return self._plain(base, text)
-        if base.stdout_truncated:
-            return self._cut(base)
-        read = read_object(text)
-        if isinstance(read, str):
-            return self._broken(base, read)
-        return self._answered(base, read_answer(read, self.names, self.limits.context))
-
-    def _plain(self, base: Outcome, text: str) -> Outcome:
-        last = text.rpartition("\n")[2].strip()
-        if last.startswith("{") and last != text and not isinstance(read_object(last), str):
-            return self._noted(base, "warning", "json-after-noise",
-                               "the JSON on the last line is not read: something was printed before it",
-                               "print nothing else on stdout; shell profiles often do")  # fmt: skip
-        return base
-
-    def _cut(self, base: Outcome) -> Outcome:
-        message = f"stdout looks like JSON and was cut at {self.limits.stdout} bytes"
-        if self.on_error == "block" or self.strict:
-            return _failed(base, "reply", message)
-        return self._noted(evolve(base, plain=False), "warning", "output-truncated", message)
-
-    def _broken(self, base: Outcome, problem: str) -> Outcome:
-        message = f"stdout looks like JSON and is none: {problem}"
-        if self.strict:
-            return _failed(base, "reply", message)
-        return self._noted(base, "warning", "json-looking-output-invalid", message)
-
-    def _refusal(self, base: Outcome) -> Outcome:
-        """Exit 2 denies, whatever is printed; the answer may say why, unless it says the opposite."""
-        answer = self._read(base) if self.rules.json_on_exit_2 else None
-        outcome = base if answer is None else self._answered(base, answer)
-        said = None if answer is None or answer.decision == "allow" else answer.reason
-        reason = said or clean(base.stderr, self.limits.context).strip() or BLOCKED
-        outcome = evolve(outcome, decision="deny", reason=reason, plain=False)
-        if _MISSING_SCRIPT.search(base.stderr):
-            return self._noted(outcome, "warning", "deny-from-missing-script",
-                               "this deny may come from a script that does not exist")  # fmt: skip
-        return outcome
-
-    def _other(self, base: Outcome, code: int) -> Outcome:
-        answer = self._read(base) if self.rules.json_on_other_exit != "ignored" else None
-        outcome = evolve(base, plain=False)
-        if answer is not None and self.rules.json_on_other_exit == "read":
-            outcome = self._answered(outcome, answer)
-        elif answer is not None and answer.decision in ("deny", "ask"):
-            outcome = evolve(outcome, decision=answer.decision, reason=answer.reason)
-        if self.other_fails and outcome.decision == "none":
-            return _failed(outcome, "exit", f"ended with exit code {code}")
-        return self._exit_note(outcome, code)
-
-    def _exit_note(self, outcome: Outcome, code: int) -> Outcome:
-        said = preview(outcome.stderr, _PREVIEW)
-        what = f": {said}" if said else ""
-        if code in (126, 127):
-            why = "cannot be executed" if code == 126 else "was not found"
-            return self._noted(outcome, "warning", "hook-command-not-found", f"the command {why} (exit {code}){what}",
-                               "nothing was checked; correct the command")  # fmt: skip
-        ended = f" (terminated by {_signal(code - 128)})" if code > 128 else ""
-        return self._noted(outcome, "warning", "hook-exit", f"ended with exit code {code}{ended}{what}")
-
-    def _oracle(self, base: Outcome) -> Outcome:
-        reply = read_reply(base.stdout)
-        if reply is None:
-            return _failed(base, "reply", "the model's reply is no JSON object")
-        verdict = reply.get("ok")
-        if "ok" in reply and not isinstance(verdict, bool):
-            return _failed(
-                base, "reply", f'the model\'s reply has "ok": {verdict!r:.50}, which is neither true nor false'
-            )
-        outcome = self._answered(base, read_answer(reply, self.names, self.limits.context))
-        if "ok" in reply or outcome.decision != "none":
-            return outcome
-        return self._noted(
-            outcome, "warning", "oracle-no-verdict", 'the model\'s reply has no "ok": nothing was decided'
-        )
-
-    def _read(self, base: Outcome) -> Answer | None:
-        text = base.stdout.strip()
-        if base.stdout_truncated or not looks_like_json(text):
-            return None
-        read = read_object(text)
-        return None if isinstance(read, str) else read_answer(read, self.names, self.limits.context)
-
-    def _answered(self, base: Outcome, answer: Answer) -> Outcome:
-        notes = [Diagnostic(level, code, text, self.source) for level, code, text in answer.notes]
-        return evolve(
-            base,
-            decision=answer.decision,
-            reason=answer.reason,
+    def outcome(self) -> Outcome:
+        """Return the outcome, with ``on_error`` applied."""
+        raw, answer = self.raw, self.answer
+        if self.failure is not None:
+            self._apply_policy()
+        no_code = self.failure is not None and self.failure not in ("reply", "exit")
+        return Outcome(
+            exit_code=None if no_code else raw.exit_code,
+            stderr=self.stderr,
+            stdout=self.stdout,
+            decision=self.decision,
+            reason=self.reason,
             stop=answer.stop,
             stop_reason=answer.stop_reason,
             contexts=answer.contexts,
             messages=answer.messages,
             update_input=answer.update_input,
-            plain=False,
-            notes=(*base.notes, *notes),
+            plain=self.plain,
+            failure=self.failure,
+            error=self.error,
+            notes=self.notes,
+            stdout_truncated=raw.stdout_truncated,
+            stderr_truncated=raw.stderr_truncated,
+            pipe_held=raw.pipe_held,
+            detached=raw.detached,
         )
 
-    def _noted(self, outcome: Outcome, level: Level, code: str, message: str, hint: str | None = None) -> Outcome:
-        note = Diagnostic(level, code, message, self.source, hint=hint)
-        return evolve(outcome, notes=(*outcome.notes, note))
+    def _apply_policy(self) -> None:
+        """Make a deny of a failure where the policy says so; what the host aborted needs no deny any more."""
+        aborted = self.failure == "aborted"
+        if self.on_error == "block" and not aborted:
+            self.decision, self.reason = "deny", f"hook failed: {self.error}"
+        level: Level = "info" if self.on_error == "ignore" or aborted else "warning"
+        self._note(level, f"hook-{self.failure}", str(self.error))
 
+    def read(self) -> None:
+        """Find out what the run means."""
+        raw = self.raw
+        if raw.failure is not None:
+            self._fail(raw.failure, raw.error or raw.failure)
+        elif raw.detached:
+            self.plain = False
+        elif raw.exit_code is None or raw.exit_code < 0:
+            self._fail("signal", raw.error or _death(raw.exit_code))
+        elif self.kind == "oracle":
+            self._reply()
+        elif raw.exit_code == 0:
+            self._success(self.stdout.strip())
+        elif raw.exit_code == 2:
+            self._refusal()
+        else:
+            self._other_exit(raw.exit_code)
 
-def _failed(base: Outcome, failure: Failure, error: str) -> Outcome:
-    """A run without a usable answer: whatever it printed stays in the record and counts for nothing."""
-    code = base.exit_code if failure in ("reply", "exit") else None
-    return evolve(base, exit_code=code, plain=False, failure=failure, error=error)
+    def _success(self, text: str) -> None:
+        if not looks_like_json(text):
+            self._plain_text(text)
+            return
+        if self.raw.stdout_truncated:
+            self._cut()
+            return
+        read = read_object(text)
+        if isinstance(read, str):
+            self._broken(read)
+        else:
+            self._take(read_answer(read, self.names, self.limits.context))
+
+    def _plain_text(self, text: str) -> None:
+        last = text.rpartition("\n")[2].strip()
+        if looks_like_json(last) and not isinstance(read_object(last), str):
+            what = "the JSON on the last line is not read: something was printed before it"
+            self._note("warning", "json-after-noise", what, "print nothing else on stdout; shell profiles often do")
+
+    def _cut(self) -> None:
+        what = f"stdout looks like JSON and was cut at {self.limits.stdout} bytes"
+        if self.on_error == "block" or self.strict:
+            self._fail("reply", what)
+        else:
+            self.plain = False
+            self._note("warning", "output-truncated", what)
+
+    def _broken(self, problem: str) -> None:
+        what = f"stdout looks like JSON and is none: {problem}"
+        if self.strict:
+            self._fail("reply", what)
+        else:
+            self._note("warning", "json-looking-output-invalid", what)
+
+    def _refusal(self) -> None:
+        """Exit 2 denies, whatever is printed; the answer may say why, unless it says the opposite."""
+        answer = self._printed_answer() if self.rules.json_on_exit_2 else None
+        said = None
+        if answer is not None:
+            self._take(answer)
+            said = None if answer.decision == "allow" else answer.reason
+        self.plain = False
+        self.decision = "deny"
+        self.reason = said or clean(self.stderr, self.limits.context).strip() or BLOCKED
+        if _MISSING_SCRIPT.search(self.stderr):
+            self._note("warning", "deny-from-missing-script", "this deny may come from a script that does not exist")
+
+    def _other_exit(self, code: int) -> None:
+        answer = self._printed_answer() if self.rules.json_on_other_exit != "ignored" else None
+        self.plain = False
+        if answer is not None and self.rules.json_on_other_exit == "read":
+            self._take(answer)
+        elif answer is not None and answer.decision in ("deny", "ask"):
+            self.decision, self.reason = answer.decision, answer.reason
+        if self.other_fails and self.decision == "none":
+            self._fail("exit", f"ended with exit code {code}")
+        else:
+            self._note_exit(code)
+
+    def _note_exit(self, code: int) -> None:
+        said = preview(self.stderr, _PREVIEW)
+        what = f": {said}" if said else ""
+        if code in (126, 127):
+            why = "cannot be executed" if code == 126 else "was not found"
+            hint = "nothing was checked; correct the command"
+            self._note("warning", "hook-command-not-found", f"the command {why} (exit {code}){what}", hint)
+        else:
+            ended = f" (terminated by {_signal(code - 128)})" if code > 128 else ""
+            self._note("warning", "hook-exit", f"ended with exit code {code}{ended}{what}")
+
+    def _reply(self) -> None:
+        reply = read_reply(self.stdout)
+        if reply is None:
+            self._fail("reply", "the model's reply is no JSON object")
+            return
+        verdict = reply.get("ok")
+        if "ok" in reply and not isinstance(verdict, bool):
+            self._fail("reply", f'"ok" in the model\'s reply is neither true nor false: {verdict!r:.50}')
+            return
+        self._take(read_answer(reply, self.names, self.limits.context))
+        if "ok" not in reply and self.decision == "none":
+            self._note("warning", "oracle-no-verdict", 'the model\'s reply has no "ok": nothing was decided')
+
+    def _printed_answer(self) -> Answer | None:
+        text = self.stdout.strip()
+        if self.raw.stdout_truncated or not looks_like_json(text):
+            return None
+        read = read_object(text)
+        return None if isinstance(read, str) else read_answer(read, self.names, self.limits.context)
+
+    def _take(self, answer: Answer) -> None:
+        self.plain = False
+        self.answer, self.decision, self.reason = answer, answer.decision, answer.reason
+        for level, code, text in answer.notes:
+            self._note(level, code, text)
+
+    def _fail(self, failure: Failure, error: str) -> None:
+        """Without a usable answer: whatever was printed stays in the record and counts for nothing."""
+        self.plain = False
+        self.failure, self.error = failure, error
+        self.answer = NO_ANSWER
+
+    def _note(self, level: Level, code: str, message: str, hint: str | None = None) -> None:
+        self.notes.append(Diagnostic(level, code, message, self.source, hint=hint))
 
 
 def _death(code: int | None) -> str:

@@ -260,8 +260,9 @@ class Pausing:
 
     def __init__(self) -> None:
         for hook in ("agent_created", "session_created", "agent_prompt_submit", "agent_session_prefix",
-                     "agent_pre_step", "agent_request", "agent_step_result", "agent_post_step", "agent_turn_continuation",
-                     "agent_turn_stopping", "agent_turn_stop", "tools_pre_execute", "tools_post_execute",
+                     "agent_pre_step", "agent_request", "agent_step_result", "agent_post_step",
+                     "agent_turn_continuation", "agent_turn_stopping", "agent_turn_stop",
+                     "tools_pre_execute", "tools_post_execute",
                      "tools_result", "session_flush"):  # fmt: skip
             setattr(self, hook, Plugin("x", **{hook: pause}).__dict__[hook])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from . import paths
@@ -133,7 +134,7 @@ class Engine:
         for node in state.functions[name]:
             inner = state.fork()
             inner.positional, inner.calls = args, (*state.calls, name)
-            outs.append(self._deeper(lambda node=node, inner=inner: self.walker.node(node.body, inner, stdin)))
+            outs.append(self._deeper(partial(self.walker.node, node.body, inner, stdin)))
             inner.positional, inner.calls = state.positional, state.calls
             ends.append(inner)
         state.become(ends)

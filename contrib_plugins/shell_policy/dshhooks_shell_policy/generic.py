@@ -1,4 +1,4 @@
-"""What options give away whatever the program: code, settings and sources taken from where anybody may have put them."""
+"""What options give away whatever the program: code, settings and sources from where anybody may have put them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ _USUAL = re.compile(
 _TEMPORARY = re.compile(r"(?:/tmp|/var/tmp|/dev/shm|/dev/fd|/dev/stdin)(?:/|$)")
 #: Programs whose arguments are data.
 _DATA = frozenset(
-    "echo printf git grep rg ag ack sed awk jq yq test [ [[ gh glab read declare export local readonly typeset set unset alias cd ls cat "
+    "echo printf git grep rg ag ack sed awk jq yq test [ [[ gh glab read declare export local readonly typeset set "
+    "unset alias cd ls cat "
     "curl wget docker kubectl trap eval xargs find kill case tee diff cp mv ln rm mkdir touch head tail wc less".split()
 )
 

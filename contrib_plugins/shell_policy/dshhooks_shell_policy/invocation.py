@@ -88,7 +88,7 @@ class Invocation:
         longs: Iterable[str] = (),
         single_dash: bool = False,
     ) -> Parsed:
-        """Parse the arguments; see ``parse_options``. ``long_values`` may be one string with blanks between the names."""
+        """Parse the arguments; see ``parse_options``. ``long_values`` may be one string, blanks between the names."""
         names = frozenset(long_values.split() if isinstance(long_values, str) else long_values)
         return parse_options(
             self.args, values, names, stop_at_operand=stop, longs=frozenset(longs), single_dash=single_dash
@@ -132,7 +132,7 @@ class Invocation:
         return out
 
     def _placeholders_are_data(self, arg: Arg) -> bool:
-        """Unknown text spliced into a script is code, unless it is a number, a file name or a variable of the environment.
+        """Unknown text in a script is code, unless it is a number, a file name or a variable of the environment.
 
         Where such a piece stands as a command it is asked about all the same: it is parsed as a variable.
         """
@@ -172,7 +172,7 @@ class Invocation:
         return list(self.engine.places(arg, self.state))
 
     def written(self, arg: Arg, *, trees: bool = False) -> Out | None:
-        """Return the content of a file when this script wrote it (or, with ``trees``, fetched the tree it is in), else None."""
+        """Return the content of a file this script wrote (with ``trees``: or fetched the tree of), else None."""
         outs = [out for place in self.places(arg) for out in self.state.files.get(place, ())]
         if trees and not outs:
             outs = [Out(None, frozenset({"net"})) for place in self.places(arg) if self._in_unpacked_tree(place)]

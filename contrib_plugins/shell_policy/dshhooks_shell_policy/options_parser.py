@@ -19,7 +19,7 @@ class Option:
 
 @attrs.frozen
 class Parsed:
-    """Options and operands in order; ``rest`` is what follows ``--`` or the first operand when parsing stopped there."""
+    """Options and operands in order; ``rest`` is what follows ``--`` or the first operand where parsing stopped."""
 
     options: tuple[Option, ...]
     operands: tuple[Arg, ...]

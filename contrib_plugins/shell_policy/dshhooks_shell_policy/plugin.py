@@ -35,7 +35,8 @@ class ShellPolicy:
         command = self._command(execution.arguments)
         if command is None:
             return Ask(
-                f"the shell tool {execution.name} was called without a text in {self.options.argument!r}, so the command cannot be judged"
+                f"the shell tool {execution.name} was called without a text in {self.options.argument!r}, "
+                "so the command cannot be judged"
             )
         return classify(command, self.options)
 

@@ -94,6 +94,8 @@ def program(*names: str, reads: bool = True) -> Callable[[Judge], Judge]:
 
     def register(judge: Judge) -> Judge:
         for name in " ".join(names).split():
+            if name in _HANDLERS:
+                raise ValueError(f"two rules for {name}: {_HANDLERS[name].judge.__module__} and {judge.__module__}")
             _HANDLERS[name] = Handler(judge, reads)
         return judge
 

@@ -440,7 +440,7 @@ class Scanner:
             deliver(self.here_body(delimiter, quoted, strip))
 
     def here_body(self, delimiter: str, quoted: bool, strip: bool) -> Word:
-        """Read the lines up to ``delimiter``; unquoted bodies join continued lines before the comparison, as bash does."""
+        """Read the lines up to ``delimiter``; unquoted bodies join continued lines first, as bash does."""
         lines: list[str] = []
         while True:
             if self.i >= len(self.s):

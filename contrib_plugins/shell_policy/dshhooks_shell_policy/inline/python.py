@@ -303,9 +303,9 @@ class _Visitor(Names):
             (self.constant(k.value) for k in node.keywords if k.arg == "mode"), names[1] if len(names) > 1 else "r"
         )
         if function.endswith("open"):
-            if (isinstance(mode, str) and set(mode) & set("wax+")) or (function == "os.open" and len(node.args) > 1):
-                if isinstance(names[0] if names else None, str):
-                    self._write(str(names[0]))
+            writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (function == "os.open" and len(names) > 1)
+            if writes and names and isinstance(names[0], str):
+                self._write(names[0])
         else:
             for name in names[:2]:
                 if isinstance(name, str):

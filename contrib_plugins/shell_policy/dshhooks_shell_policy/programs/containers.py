@@ -1,4 +1,4 @@
-"""Containers and clusters: docker, compose, kubectl, helm."""
+"""Containers: docker, compose and other runtimes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from ..registry import program
 from ..values import ANYTHING, Arg, Out
 
 _RUN_VALUES = "vepwuhlamc"
+
+
 _RUN_LONG = (
     "--volume --env --publish --workdir --user --name --network --net --hostname --mount --entrypoint --cap-add --cap-drop --device --security-opt --pid --ipc --uts --userns --env-file --label --memory --cpus --gpus --platform"
     " --restart --add-host --dns --link --log-driver --log-opt --shm-size --tmpfs --ulimit --volumes-from --cidfile --pull --ip --expose --runtime --cgroupns --group-add --health-cmd --stop-signal --cgroup-parent --detach-keys --attach"
 ).split()
+
+
 _RUN_PREFIXES = ("--volume", "--mount", "--device")
 
 
@@ -195,7 +199,7 @@ def _run(inv: Invocation, rest: list[Arg]) -> Out | None:
             and option.name not in ("--network", "--net")
         ):
             inv.ask("shares namespaces of the machine with a container")
-    return _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
+    return judge_inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
 
 
 def _mount(inv: Invocation, name: str, value: Arg) -> None:
@@ -223,19 +227,19 @@ def _mount(inv: Invocation, name: str, value: Arg) -> None:
             inv.deny(f"opens {place} of this machine to a container")
 
 
-def _environment(inv: Invocation, command: list[Arg]) -> None:
+def judge_environment(inv: Invocation, command: list[Arg]) -> None:
     """The environment of a running container is where its secrets are."""
     if len(command) == 1 and command[0].text in ("env", "printenv", "export", "set"):
         inv.ask("prints the environment of a container")
 
 
 #: What makes a manifest more than a workload.
-_MANIFEST = re.compile(
+MANIFEST = re.compile(
     r"privileged[\"']?:\s*true|hostPID|hostNetwork|hostIPC|hostPath|cluster-admin|allowPrivilegeEscalation[\"']?:\s*true|SYS_ADMIN|docker\.sock"
 )
 
 
-def _inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
+def judge_inside(inv: Invocation, command: list[Arg], entrypoints: list[Arg]) -> Out:
     """The command of a container: judged like any other, but for paths that are the container's own."""
     if entrypoints:
         command = [*entrypoints, *command]
@@ -258,8 +262,8 @@ def _exec(inv: Invocation, rest: list[Arg]) -> Out | None:
     p = inv.with_args(rest).options("euw", "--env --user --workdir --detach-keys --env-file --index", stop=True)
     if p.has("--privileged"):
         inv.ask("gives a container more rights")
-    _environment(inv, list(p.rest[1:]))
-    return _inside(inv, list(p.rest[1:]), [])
+    judge_environment(inv, list(p.rest[1:]))
+    return judge_inside(inv, list(p.rest[1:]), [])
 
 
 _COMPOSE_VALUES = frozenset("-f --file -p --project-name --profile --env-file --project-directory --parallel".split())
@@ -275,7 +279,7 @@ def _compose_files(inv: Invocation, files: list[Arg]) -> None:
     ]:
         content = inv.written(file)
         if content is not None and content.text is not None:
-            if _MANIFEST.search(content.text) or re.search(
+            if MANIFEST.search(content.text) or re.search(
                 r"(?m)[\s\"'\[-](?:/|~|/etc|/root|/home|/var/run)/?:/|pid:\s*[\"']?host|cap_add", content.text
             ):
                 inv.ask("starts containers with rights over the machine")
@@ -308,7 +312,7 @@ def _compose(inv: Invocation, args: list[Arg]) -> Out | None:
         )
         for value in p.values("-v", "--volume"):
             _mount(inv, "-v", value)
-        return _inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
+        return judge_inside(inv, list(p.rest[1:]), p.values("--entrypoint"))
     elif verb in ("push", "publish"):
         inv.ask("publishes images")
     return Out(None, frozenset({"docker"}))
@@ -336,169 +340,3 @@ def _other_runtime(inv: Invocation, verb: str, rest: list[Arg]) -> Out | None:
         inv.ask(f"{verb} of a container runtime")
         inv.run(rest[1:]) if len(rest) > 1 and verb in ("exec", "run") else None
     return ANYTHING
-
-
-_KUBECTL_READS = frozenset(
-    "get describe logs log top explain version api-resources api-versions cluster-info diff config auth wait kustomize options completion events rollout plugin ctx ns stern tree neat".split()
-)
-
-
-@program("kubectl", "kubecolor", reads=False)
-def kubectl(inv: Invocation) -> Out | None:
-    """Reads pass, except secrets; changes of a cluster that remove, expose or run ask."""
-    p = inv.options(
-        "nofclk",
-        "--namespace --output --context --cluster --kubeconfig --selector --filename --container --since "
-        "--tail --user --server --token --as --field-selector --sort-by --kustomize -k",
-        stop=False,
-    )
-    words = [arg.text for arg in p.operands]
-    verb = words[0] if words else ""
-    noun = words[1] if len(words) > 1 else ""
-    if (
-        verb in ("get", "describe", "edit", "view-secret")
-        and re.search(r"(?:^|,|/)secrets?(?:$|[,/.])", noun)
-        and p.has("-o", "--output", "--template")
-    ):
-        inv.deny("prints the secrets of a cluster")
-    elif verb in ("config",) and (noun in ("view",) and p.has("--raw")):
-        inv.deny("prints the credentials of a cluster")
-    elif verb == "config" and noun in (
-        "delete-context",
-        "delete-cluster",
-        "unset",
-        "set-credentials",
-        "set-cluster",
-        "delete-user",
-    ):
-        inv.ask("changes the configuration of kubectl")
-    elif verb == "rollout" and noun not in ("status", "history", "restart"):
-        inv.ask("changes a rollout")
-    elif verb == "exec":
-        texts = inv.texts
-        command = inv.args[texts.index("--") + 1 :] if "--" in texts else ()
-        if command:
-            _inside(inv, list(command), [])
-            _environment(inv, list(command))
-        if any(re.search(r"prod", t) for t in texts) and not command:
-            inv.ask("opens a shell in a cluster")
-    elif verb in ("apply", "create", "replace"):
-        _apply(inv, p, verb, words)
-    elif verb in ("port-forward", "label", "annotate", "set", "autoscale", "expose", "proxy", "run", "debug", "attach"):
-        if verb in ("debug", "attach", "run", "proxy", "set"):
-            inv.ask(f"{verb} changes or enters a cluster")
-    elif verb == "cp":
-        inv.read_all(p.operands[1:])
-        inv.ask("copies to or from a cluster")
-    elif verb and verb not in _KUBECTL_READS:
-        inv.ask(f"{verb} changes a cluster")
-    return Out(None, frozenset({"cluster"}))
-
-
-def _apply(inv: Invocation, p, verb: str, words: list[str]) -> None:  # type: ignore[no-untyped-def]
-    if p.has("--force", "--prune"):
-        inv.ask("replaces or removes objects by force")
-    if any("://" in value.text for value in p.values("-f", "--filename", "-k", "--kustomize")):
-        inv.ask("applies a manifest from the network")
-    for value in p.values("-f", "--filename"):
-        content = inv.stdin if value.text == "-" else inv.written(value)
-        if content is not None and content.text is None and content.tags & {"net", "decoded"}:
-            inv.ask("applies a manifest from the network")
-        elif content is not None and content.text is not None and _MANIFEST.search(content.text):
-            inv.ask("applies a manifest with rights over the machine")
-    if (
-        verb == "replace"
-        or (verb == "create" and words[1:2] and re.match(r"(?:cluster)?role|token|serviceaccount", words[1]))
-        or (verb == "create" and len(words) > 1 and not any(t.startswith("--dry-run") for t in inv.texts))
-    ):
-        inv.ask("changes a cluster")
-
-
-@program(
-    "helm helmfile kustomize argocd flux istioctl linkerd skaffold tilt",
-    reads=False,
-)
-def helm(inv: Invocation) -> None:
-    """Reads and templates pass."""
-    words = [text for text in inv.texts if not text.startswith("-")]
-    verb = " ".join(words[:2])
-    reads = (
-        "list",
-        "ls",
-        "template",
-        "lint",
-        "get",
-        "history",
-        "status",
-        "show",
-        "search",
-        "version",
-        "dependency",
-        "dep",
-        "env",
-        "repo list",
-        "repo update",
-        "test",
-        "pull",
-        "package",
-        "create",
-        "build",
-        "diff",
-        "verify",
-        "plugin list",
-        "analyze",
-        "check",
-        "render",
-        "completion",
-        "inspect",
-        "app list",
-        "app get",
-        "dev",
-        "up",
-        "proxy-status",
-        "version",
-    )
-    if (inv.name == "helm" and re.search(r"get (?:values|manifest|all)", verb) and "--all" in inv.texts) or re.search(
-        r"get secrets?", verb
-    ):
-        inv.ask("prints values that may be secrets")
-    if "--help" in inv.texts or "-h" in inv.texts or any(text.startswith("--dry-run") for text in inv.texts):
-        return
-    if words and not any(verb == read or words[0] == read for read in reads):
-        inv.ask(f"{verb} changes a cluster")
-    if "--post-renderer" in inv.texts or any(text.startswith("--post-renderer=") for text in inv.texts):
-        inv.ask("runs a program on the manifests")
-
-
-@program(
-    "kind minikube k3d k3s microk8s colima multipass vagrant limactl virsh VBoxManage qemu-img vboxmanage orb "
-    "machinectl proot distrobox toolbox",
-    reads=False,
-)
-def machines(inv: Invocation) -> None:
-    """Local clusters and virtual machines: deleting asks."""
-    if any(
-        text
-        in (
-            "delete",
-            "destroy",
-            "remove",
-            "rm",
-            "reset",
-            "purge",
-            "undefine",
-            "unregistervm",
-            "prune",
-            "poweroff",
-            "--purge",
-            "wipe",
-            "ssh",
-            "shell",
-            "exec",
-            "run",
-            "enter",
-            "login",
-        )
-        for text in inv.texts
-    ):
-        inv.ask("removes or enters a machine or cluster")

@@ -180,9 +180,9 @@ def _remember(inv: Invocation, sources: tuple[Arg, ...], target: Arg) -> None:
     content = inv.written(sources[0])
     if content is not None:
         inv.engine.remember(target, inv.state, content)
-    elif inv.name == "install" and not sources[0].text.endswith((".sh", ".py")):
-        inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
-    elif posixpath.splitext(sources[0].text)[1] != posixpath.splitext(target.text)[1] and inv.name == "mv":
+    elif (inv.name == "install" and not sources[0].text.endswith((".sh", ".py"))) or (
+        posixpath.splitext(sources[0].text)[1] != posixpath.splitext(target.text)[1] and inv.name == "mv"
+    ):
         inv.engine.remember(target, inv.state, Out(None, frozenset({"moved"})))
     elif ("/" not in sources[0].text and handler_for(sources[0].text) is not None) or sources[0].text.startswith(
         ("/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/")

@@ -388,7 +388,9 @@ def names(inv: Invocation) -> Out | None:
     for arg in inv.args:
         local = arg.tags & {"sub", "file", "environment", "machine", "stdin", "glob"}
         personal = arg.tags & {"env:USER", "env:LOGNAME", "env:HOSTNAME", "env:HOST", "env:HOME"}
-        if (not arg.known and (local or personal) and (arg.text.strip() != UNKNOWN or "sub" in arg.tags)) or secret_variables((arg,)):
+        if (
+            not arg.known and (local or personal) and (arg.text.strip() != UNKNOWN or "sub" in arg.tags)
+        ) or secret_variables((arg,)):
             inv.ask("sends data in the name it asks for")
     if inv.name in ("nmap", "masscan", "hping3") and (
         not all(
