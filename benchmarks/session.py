@@ -159,7 +159,8 @@ def by_hand_sqlite(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA synchronous = FULL")
     db.execute(
         "CREATE TABLE events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, type TEXT NOT NULL,"
-        " time INTEGER NOT NULL, data TEXT NOT NULL, source_event_seqs TEXT, surface_op TEXT, PRIMARY KEY (session_id, seq)) WITHOUT ROWID"
+        " time INTEGER NOT NULL, data TEXT NOT NULL, source_event_seqs TEXT, surface_op TEXT,"
+        " PRIMARY KEY (session_id, seq)) WITHOUT ROWID"
     )
     return db
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dshhooks.agent.causes import ParentCause as ParentCause
     from dshhooks.agent.causes import UserCause as UserCause
     from dshhooks.agent.handle import Agent as Agent
-    from dshhooks.agent.handle import AgentContext as AgentContext
+    from dshhooks.agent.context import AgentContext as AgentContext
     from dshhooks.agent.inbox import ResolvedInput as ResolvedInput
     from dshhooks.agent.spawn import SubagentResult as SubagentResult
     from dshhooks.config import HarnessConfig as HarnessConfig
@@ -68,7 +68,8 @@ __version__ = "0.1.0"
 
 _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.agent.causes": ("DisposedCause", "ParentCause", "UserCause"),
-    "dshhooks.agent.handle": ("Agent", "AgentContext"),
+    "dshhooks.agent.context": ("AgentContext",),
+    "dshhooks.agent.handle": ("Agent",),
     "dshhooks.agent.inbox": ("ResolvedInput",),
     "dshhooks.agent.spawn": ("SubagentResult",),
     "dshhooks.config": ("HarnessConfig",),
@@ -103,8 +104,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "hookspecs.errors": (
         "AbortError", "ConfigError", "GuardFailedError", "HarnessError", "HookUsageError", "InvalidDecisionError",
-        "JsonSchemaError", "LlmError", "NotLosslessError", "OperationConfigError", "PluginError", "PluginFailedError", "SealedError",
-        "ToolArgsError", "ToolNotFoundError", "ToolOutputError", "ToolTimeoutError", "error_chain", "error_message",
+        "JsonSchemaError", "LlmError", "NotLosslessError", "OperationConfigError", "PluginError",
+        "PluginFailedError", "SealedError", "ToolArgsError", "ToolNotFoundError", "ToolOutputError", "ToolTimeoutError", "error_chain", "error_message",
     ),
     "hookspecs.execution": (
         "ApprovalRequest", "Approver", "ErrorInfo", "ToolCall", "ToolError", "ToolExecution", "ToolFailure",
@@ -127,7 +128,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted([*_HOME, "__version__", "sync"])  # noqa: PLE0605
+__all__ = sorted([*_HOME, "__version__", "sync"])
 
 
 def __getattr__(name: str) -> Any:

@@ -82,7 +82,7 @@ class FrozenList(list[Any]):
         return freeze, (thaw(self),)
 
 
-_new_dict, _fill_dict = dict.__new__, dict.update
+_new_dict, _fill_dict, _put_item = dict.__new__, dict.update, dict.__setitem__
 _new_list, _fill_list = list.__new__, list.extend
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
 _CONTAINERS: Final = frozenset({dict, list, FrozenDict, FrozenList})
@@ -142,16 +142,15 @@ def _freeze(value: Any, kind: type, depth: int) -> Any:
         return _copy_deep(value, _frozen_dict, _frozen_list)
     depth += 1
     if kind is dict:
-        items = {}
+        # Most values are scalars: copied in one go, and only the others are replaced.
+        frozen = _new_dict(FrozenDict)
+        _fill_dict(frozen, value)
         for key, item in value.items():
             if type(key) is not str:
                 raise _NotJson
             inner = type(item)
             if inner not in _SCALARS:
-                item = _freeze(item, inner, depth)
-            items[key] = item
-        frozen = _new_dict(FrozenDict)
-        _fill_dict(frozen, items)
+                _put_item(frozen, key, _freeze(item, inner, depth))
         return frozen
     if kind is list:
         elements = []
@@ -365,12 +364,24 @@ def parse(text: str) -> Any:
         ValueError: The text is not JSON, nests too deep for the parser, or holds a literal that has no lossless
             value, such as ``1e400`` or ``-0.0``.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"JSON text is a str, not {type(text).__name__}")
     try:
-        value = _json.loads(text, parse_constant=_no_constant)
+        # What this decoder makes is lossless by construction: exact types, str keys, every float looked at.
+        return _STRICT.decode(text)
     except RecursionError:
         raise ValueError("JSON text nests too deep to parse") from None
-    return snapshot(value)
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _exact_float(text: str) -> float:
+    value = float(text)
+    if not _good_float(value):
+        raise NotLosslessError(f"{text} has no lossless JSON form")
+    return value
+
+
+_STRICT: Final = _json.JSONDecoder(parse_constant=_no_constant, parse_float=_exact_float)

@@ -14,7 +14,7 @@ from dshhooks.session.events import ToolCallStarted, ToolErrorInfo, ToolResultRe
 from dshhooks.tools.execution import ToolRun
 from dshhooks.tools.outcome import aborted, failure_of
 from hookspecs.execution import ErrorInfo, ToolCall, ToolError, ToolFailure, ToolResult, ToolSuccess
-from hookspecs.json import MISSING, parse
+from hookspecs.json import MISSING, freeze, parse
 from hookspecs.signal import CancelSignal
 from hookspecs.values import ToolCallBlock
 
@@ -32,11 +32,9 @@ _UNKNOWN: Final = ToolFailure(
 
 
 def arguments_of(raw: str) -> Any:
-    """Return what a tool is called with: ``{}`` for nothing, the value of strict JSON, else the text itself."""
-    if not raw:
-        return {}
+    """Return what a tool is called with: ``{}`` for nothing, the value of strict JSON, else the text itself; frozen."""
     try:
-        return parse(raw)
+        return freeze(parse(raw) if raw else {})
     except ValueError:
         return raw
 
@@ -46,6 +44,7 @@ class _Slot:
     """One call of the batch and how far it came."""
 
     block: ToolCallBlock
+    call: ToolCall
     seq: int = -1  # of its tool/call, once that is logged
     run: ToolRun | None = None
     result: ToolResult | None = None  # there once it settled
@@ -77,7 +76,7 @@ class Batch:
         Raises:
             Exception: The first thing the log refused; raised when everything that was started has settled.
         """
-        slots = [_Slot(block) for block in calls]
+        slots = [_Slot(block, self._call(block)) for block in calls]
         try:
             await self._schedule(slots)
         finally:
@@ -92,8 +91,11 @@ class Batch:
     async def _schedule(self, slots: Sequence[_Slot]) -> None:
         at = 0
         while at < len(slots) and self._goes_on():
-            alone = self._mode(slots[at].block) != "parallel"
-            at += await self._pool(slots[at : at + 1] if alone else slots[at:])
+            if self._mode(slots[at]) == "parallel":
+                at += await self._pool(slots[at:])
+            else:
+                await self._attempt(self._alone(slots[at]))
+                at += 1
 
     def _goes_on(self) -> bool:
         return self._fault is None and not self._signal.aborted
@@ -101,8 +103,14 @@ class Batch:
     def _call(self, block: ToolCallBlock) -> ToolCall:
         return ToolCall(block.id, block.name, arguments_of(block.arguments), self._signal, self._agent)
 
-    def _mode(self, block: ToolCallBlock) -> str:
-        return self._agent.harness.tools.execution_mode(self._call(block))
+    def _mode(self, slot: _Slot) -> str:
+        return self._agent.harness.tools.execution_mode(slot.call)
+
+    async def _alone(self, slot: _Slot) -> None:
+        run = await self._prepare(slot)
+        if slot.result is None:
+            slot.result = await self._pipeline.dispatch(run)
+        await self._commit(slot)
 
     async def _pool(self, slots: Sequence[_Slot]) -> int:
         """Run a stretch of calls, rolling; return how many were taken on. The first one is classified already."""
@@ -125,7 +133,7 @@ class Batch:
     def _may_start(self, slots: Sequence[_Slot], started: int) -> bool:
         if started >= len(slots) or self._flying >= self._cap or not self._goes_on():
             return False
-        return not started or self._mode(slots[started].block) == "parallel"
+        return not started or self._mode(slots[started]) == "parallel"
 
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
         """Do one thing; its fault ends the batch, but not before what was started has settled (spec/core.md 10.12)."""
@@ -143,13 +151,18 @@ class Batch:
         self._fault = self._fault or exc
 
     async def _start(self, slot: _Slot, tasks: Any) -> None:
-        slot.result = aborted(invoked=False)  # what it is if the log refuses its call
-        self._log_call(slot)
-        slot.run, fault = self._pipeline.create(self._call(slot.block))
-        slot.result = failure_of(fault, blame=False) if fault is not None else await self._pipeline.prepare(slot.run)
+        run = await self._prepare(slot)
         if slot.result is None:
             self._flying += 1
-            tasks.start_soon(self._dispatch, slot, slot.run)
+            tasks.start_soon(self._dispatch, slot, run)
+
+    async def _prepare(self, slot: _Slot) -> ToolRun:
+        """Log a call and ask the policies; one that may not be dispatched has its result afterwards."""
+        slot.result = aborted(invoked=False)  # what it is if the log refuses its call
+        self._log_call(slot)
+        slot.run, fault = self._pipeline.create(slot.call)
+        slot.result = failure_of(fault, blame=False) if fault is not None else await self._pipeline.prepare(slot.run)
+        return slot.run
 
     async def _dispatch(self, slot: _Slot, run: ToolRun) -> None:
         try:

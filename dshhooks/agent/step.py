@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from anyio.lowlevel import checkpoint
 from attrs import define, frozen
 
 from dshhooks.agent.batch import Batch
@@ -82,6 +83,8 @@ class Step:
             Interrupted: The turn was cancelled; the step is still open.
             Exception: Anything else that fails the turn; the step may be open.
         """
+        await checkpoint()  # a model and tools that never wait must not keep others from running
+        self._check()
         self.drain_steering()
         variables = self.agent.prompt_variables()
         with self.agent.patience():

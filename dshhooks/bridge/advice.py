@@ -9,7 +9,7 @@ from dshhooks.bridge.dialects import WELL_KNOWN_TOOLS, Rules
 from dshhooks.bridge.jsonfile import Report
 from dshhooks.bridge.matchers import Matcher
 
-__all__ = ["advise"]
+__all__ = ["advise", "rule_hint"]
 
 _RULE: Final = re.compile(r"[A-Za-z_]\w*\(.*\)")
 _ALTERNATIVES: Final = re.compile(r"\w+\((?:\?:)?[\w|.]*\)")
@@ -36,10 +36,8 @@ def advise(pattern: str, matcher: Matcher, dialect: str, rules: Rules, path: str
         report.add("warning", "matcher-never-matches", path, "a matcher of white space only matches nothing",
                    'leave it out, or write "*", to match everything')  # fmt: skip
     elif on_tools and _is_rule(pattern, matcher):
-        tool = pattern.partition("(")[0]
-        report.add("warning", "matcher-never-matches", path,
-                   "this looks like a permission rule; as a matcher it can never match a tool's name",
-                   f'write "matcher": "{tool}", and "if": "{pattern}" on the hook')  # fmt: skip
+        text = "this looks like a permission rule; as a matcher it can never match a tool's name"
+        report.add("warning", "matcher-never-matches", path, text, rule_hint(pattern))
     elif _LANGUAGE.search(pattern):
         report.add("warning", "matcher-never-matches", path,
                    "this can never match a name: it contains quotes or operators",
@@ -66,3 +64,10 @@ def _is_rule(pattern: str, matcher: Matcher) -> bool:
     if not _RULE.fullmatch(pattern) or _ALTERNATIVES.fullmatch(pattern):
         return False
     return not matcher.matches(pattern.partition("(")[0])
+
+
+def rule_hint(pattern: object) -> str | None:
+    """Return where a permission rule belongs, for a pattern that looks like one."""
+    if not isinstance(pattern, str) or not _RULE.fullmatch(pattern):
+        return None
+    return f'write "matcher": "{pattern.partition("(")[0]}", and "if": "{pattern}" on the hook'

@@ -85,7 +85,7 @@ def read_text(text: str, report: Report, *, comments: bool = False) -> Any:
 
 
 _COMMENT: Final = re.compile(r"^\s*(?://|/\*)|,\s*[\]}]", re.M)
-_TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*+[\]}])', re.S)
+_TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[\]}])', re.S)
 
 
 def _plain(text: str) -> str:

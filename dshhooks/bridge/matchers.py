@@ -26,7 +26,7 @@ _EVERYTHING: Final = frozenset({"", "*"})
 
 # Made of these pieces a pattern is valid in every engine, and compiling it can wait until an event needs it.
 _PIECE: Final = r"(?:[:^$|/ -]|(?:[\w.]|\\[.\-/wds])[*+?]?)"
-_PLAIN: Final = re.compile(rf"(?:{_PIECE}|\((?:\?:)?{_PIECE}*\)\??)*+")
+_PLAIN: Final = re.compile(rf"(?:{_PIECE}|\((?:\?:)?{_PIECE}*\)\??)*")
 
 _UNSUPPORTED: Final = re.compile(
     r"\\[pP]\{?"  # Unicode classes
@@ -45,10 +45,9 @@ _NESTED: Final = re.compile(r"(?<!\\)\(((?:\?:)?(?:\\?\w|\.|\\[.\-]|\[[^\[\]\\]+
 class MatcherError(ValueError):
     """A pattern cannot be used; ``code`` says whether it is wrong or only foreign."""
 
-    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-        self.hint = hint
 
 
 @frozen

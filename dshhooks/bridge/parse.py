@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
-from dshhooks.bridge.advice import advise
+from dshhooks.bridge.advice import advise, rule_hint
 from dshhooks.bridge.dialects import DIALECTS, ROOT_KEYS, UNSUPPORTED_EVENTS, Profile, Rules, rules
 from dshhooks.bridge.entries import Entries
 from dshhooks.bridge.events import EVENTS, TOOL_EVENTS, Event, closest
@@ -177,7 +177,9 @@ class _Parser:
         try:
             pattern, test = self._matcher(event, item.get("matcher"), f"{path}/matcher")
         except MatcherError as exc:
-            self.report.add("error", exc.code, f"{path}/matcher", f"{exc}: the group is dropped", exc.hint)
+            self.report.add(
+                "error", exc.code, f"{path}/matcher", f"{exc}: the group is dropped", rule_hint(item["matcher"])
+            )
             return None
         if flat:
             entry = {name: value for name, value in item.items() if name != "matcher"}

@@ -116,7 +116,7 @@ async def _turn(harness: Harness, view: _View, folder: str) -> None:
     played = [scene for scene in _SCENES if _obeyed(harness, scene.needs)]
     for scene in _SCENES:
         if scene not in played:
-            click.echo(f"not played: {scene.shows} ({scene.needs} does not take part)")
+            click.echo(f"not played: {scene.needs} does not take part ({scene.shows})")
     steps = [CallTools([(scene.tool, scene.arguments)]) for scene in played]
     harness.llm.register_adapter(["scripted"], ScriptedAdapter([*steps, Say("That is all I tried to do.")]))
     with harness.hooks.trace() as trace:

@@ -27,7 +27,9 @@ def _with_store(switches: Switches, work: Callable[[Any], Awaitable[Any]]) -> An
 
     config = switches.load()
     if config.store.url is None:
-        raise click.UsageError('no store is configured; set [store] url = "sqlite:///.dshhooks/sessions.db" in dshhooks.toml')
+        raise click.UsageError(
+            'no store is configured; set [store] url = "sqlite:///.dshhooks/sessions.db" in dshhooks.toml'
+        )
 
     async def run() -> Any:
         store = open_store(config.store.url)
@@ -123,7 +125,7 @@ def _shown(event: Any) -> str:
 
     data = event.data
     if event.type in ("user/message", "steering/message"):
-        return click.style(f"{data.source.kind}> ", fg="cyan") + content_text(data.content)
+        return str(click.style(f"{data.source.kind}> ", fg="cyan") + content_text(data.content))
     if event.type == "assistant/message":
         text = content_text([block for block in data.content if block.kind == "text"])
         return click.style("agent> ", fg="green") + text if text else ""
@@ -133,4 +135,6 @@ def _shown(event: Any) -> str:
         return click.style("  ✗ " if data.is_error else "  ✓ ", fg="yellow") + content_text(data.content)
     if event.type == "prompt/blocked":
         return click.style(f"refused: {data.reason}", fg="red")
-    return click.style(f"-- turn {data.turn}: {data.reason.kind}", fg="bright_black") if event.type == "turn/end" else ""
+    if event.type == "turn/end":
+        return click.style(f"-- turn {data.turn}: {data.reason.kind}", fg="bright_black")
+    return ""

@@ -9,10 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 from attrs import field, frozen
 
+from dshhooks.engine.contribution import Belongings, contribute
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
 from dshhooks.llm.request import AdapterStream, ModelStream, PreparedCall, Route, close, failure_from
-from hookspecs.errors import HarnessError, LlmError, PluginError, error_message
+from hookspecs.errors import HarnessError, LlmError
 from hookspecs.json import MISSING
 from hookspecs.model import GenerateOptions, LlmCallConfig, StreamChunk
 from hookspecs.values import Message
@@ -52,7 +53,7 @@ class LlmService:
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
         self._routes: dict[str, Route] = {}
-        hooks.on_arrival(self._contribute)
+        hooks.on_arrival(self._welcome)
 
     def register_adapter(self, providers: Sequence[str], adapter: Any) -> Registration:
         """Serve provider names with an adapter: all of them or none.
@@ -163,8 +164,11 @@ class LlmService:
 
     def visible(self, options: GenerateOptions, adapter: Any) -> GenerateOptions:
         """Return the request without replay state that another adapter left in its messages."""
-        kept = tuple(self._shown(message, adapter) for message in options.messages)
-        if all(mine is theirs for mine, theirs in zip(kept, options.messages, strict=True)):
+        messages = options.messages
+        if all(message.provenance is MISSING or message.provenance.replay_state is MISSING for message in messages):
+            return options
+        kept = tuple(self._shown(message, adapter) for message in messages)
+        if all(mine is theirs for mine, theirs in zip(kept, messages, strict=True)):
             return options
         return attrs.evolve(options, messages=kept)
 
@@ -177,34 +181,7 @@ class LlmService:
             return message
         return attrs.evolve(message, provenance=attrs.evolve(provenance, replay_state=MISSING))
 
-    def _contribute(self, plugin: str) -> Callable[[], None]:
-        own = _PluginService(self)
-        for impl in self._hooks.plan("register_llm_adapters").implementations:
-            if impl.plugin == plugin:
-                try:
-                    impl.fn(own)
-                except Exception as exc:
-                    own.dispose()
-                    what = f"{type(exc).__name__}: {error_message(exc)}"
-                    raise PluginError(f"plugin {plugin!r} failed in hook 'register_llm_adapters': {what}") from exc
-        return own.dispose
+    def _welcome(self, plugin: str) -> Callable[[], None]:
+        own = Belongings(self, ("register_adapter",))
+        return contribute(self._hooks, "register_llm_adapters", plugin, own)
 
-
-class _PluginService:
-    """The service as a plugin's ``register_llm_adapters`` sees it: its adapters go when it goes."""
-
-    def __init__(self, service: LlmService) -> None:
-        self._service = service
-        self._registrations: list[Registration] = []
-
-    def register_adapter(self, providers: Sequence[str], adapter: Any) -> Registration:
-        registration = self._service.register_adapter(providers, adapter)
-        self._registrations.append(registration)
-        return registration
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._service, name)
-
-    def dispose(self) -> None:
-        while self._registrations:
-            self._registrations.pop().dispose()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, overload
 
 from attrs import frozen
@@ -143,6 +144,9 @@ class View(Sequence[T]):
 
     def __len__(self) -> int:
         return len(self._prefix) + self._length
+
+    def __iter__(self) -> Iterator[T]:
+        return chain(self._prefix, islice(self._items, self._length))
 
     @overload
     def __getitem__(self, index: int) -> T: ...

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,10 +11,10 @@ import anyio
 import attrs
 from attrs import define, field
 
+from dshhooks.engine.contribution import Belongings, contribute
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described, observe, observe_now
 from dshhooks.session.codec import Codec
-from dshhooks.session.contribution import contribute
 from dshhooks.session.enclosure import TurnEnclosure
 from dshhooks.session.event import Event
 from dshhooks.session.flush import ask_all
@@ -81,7 +80,7 @@ class Sessions:
         self._private: WeakKeyDictionary[Session, _Origin] = WeakKeyDictionary()
         self._entering: set[str] = set()
         self._number = 0
-        hooks.on_arrival(functools.partial(contribute, hooks, self.variants))
+        hooks.on_arrival(self._welcome)
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -99,6 +98,9 @@ class Sessions:
         return self.get(session.id) is session
 
     # -- making ----------------------------------------------------------------------------------------------------
+
+    def _welcome(self, plugin: str) -> Callable[[], None]:
+        return contribute(self.hooks, "register_variants", plugin, Belongings(self.variants, ("register",)))
 
     def create(
         self,

@@ -110,7 +110,7 @@ class AnnotationReader:
         if isinstance(annotation, typing.NewType):
             return self.read(annotation.__supertype__, where)
         if isinstance(annotation, getattr(typing, "TypeAliasType", ())):  # `type X = ...`, from Python 3.12 on
-            return self.read(annotation.__value__, where)
+            return self.read(getattr(annotation, "__value__"), where)  # noqa: B009 - unknown to a 3.11 type checker
         if isinstance(annotation, type) or annotation in (None, Any):
             return self._class(annotation, where)
         _unsupported(annotation, where)

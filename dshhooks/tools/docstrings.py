@@ -67,7 +67,8 @@ def _block(lines: list[str]) -> list[str]:
 
 def _entries(block: list[str]) -> Iterator[tuple[str, str]]:
     margin = min((_indent(line) for line in block), default=0)
-    name, words = "", []
+    name = ""
+    words: list[str] = []
     for line in block:
         entry = _ENTRY.match(line.strip()) if _indent(line) == margin else None
         if entry:

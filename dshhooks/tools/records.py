@@ -154,7 +154,9 @@ def record_converter(shape_of: Callable[[Any], Shape]) -> Any:
                 return structure(value, cls)
             except ClassValidationError as exc:
                 noted, others = exc.group_exceptions()
-                places = [(sub, (keys.get(note.name, note.name),)) for sub, note in noted]
+                places: list[tuple[Exception, tuple[Any, ...]]] = [
+                    (sub, (keys.get(note.name, note.name),)) for sub, note in noted
+                ]
                 places += [(sub, ()) for sub in others]
                 raise Misfit(problem for sub, steps in places for problem in problems_of(sub, *steps)) from exc
 

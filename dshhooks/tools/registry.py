@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from dshhooks.engine.contribution import contribute
 from dshhooks.engine.faults import discard, is_fault, origin, plugin_failed
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
 from dshhooks.tools.approval import Approvals
-from dshhooks.tools.contribution import contribute
+from dshhooks.tools.contribution import PluginRegistry
 from dshhooks.tools.definition import ToolDefinition, check_definition, check_timeout, is_coroutine_callable
 from dshhooks.tools.layers import Entry, Guard, GuardFunction, Layer, Layers, Restriction
 from dshhooks.tools.pipeline import Pipeline
@@ -40,7 +41,11 @@ class ToolRegistry:
         self._layers = Layers()
         self.pipeline = Pipeline(self.hooks, self._layers, self.approvals)
         self._ids = itertools.count(1)
-        self.hooks.on_arrival(lambda plugin: contribute(self, plugin))
+        self.hooks.on_arrival(self._welcome)
+
+    def _welcome(self, plugin: str) -> Callable[[], None]:
+        own = PluginRegistry(self, self.hooks.agent_of(plugin))
+        return contribute(self.hooks, "register_tools", plugin, own)
 
     # -- registering -----------------------------------------------------------------------------------------------
 

@@ -144,7 +144,8 @@ def _is_context(annotation: Any) -> bool:
 
 def _refuse_uncallable(parameter: Parameter, where: str) -> None:
     if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD):
-        stars = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = "*" if parameter.kind is Parameter.VAR_POSITIONAL else ""
+        stars = "**" if parameter.kind is Parameter.VAR_KEYWORD else stars
         hint = "remove the '/'" if not stars else "name each argument, or take one list or dict"
         raise TypeError(
             f"{where}: parameter {stars}{parameter.name} is {parameter.kind.description}, and a tool's arguments have "
@@ -178,7 +179,7 @@ def _binder(
                     changed[name] = after
         for name in contexts:
             changed[name] = execution
-        return {**args, **changed} if changed else args  # type: ignore[no-any-return]
+        return {**args, **changed} if changed else args
 
     return bind
 

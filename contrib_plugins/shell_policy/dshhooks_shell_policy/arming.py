@@ -17,7 +17,7 @@ _COMMANDS = re.compile(
     r"(?:[A-Z]+_)?(?:PAGER|EDITOR|VISUAL|BROWSER)|GIT_(?:SEQUENCE_EDITOR|SSH(?:_COMMAND)?|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND|TEMPLATE_DIR)|SSH_ASKPASS|SUDO_ASKPASS"
     r"|MANPAGER|MANOPT|FCEDIT|HISTEDIT|RSYNC_RSH|CVS_RSH|SVN_SSH|LESSOPEN|LESSCLOSE|LESSEDIT|SYSTEMD_EDITOR|KUBE_EDITOR|TEXEDIT|TERMINAL"
     r"|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CARGO_BUILD_RUSTC(?:_WRAPPER)?|CARGO_TARGET_\w+_(?:RUNNER|LINKER)|MAKE|MAKESHELL|CONFIG_SHELL|GREP|FZF_DEFAULT_COMMAND"
-    r"|DIFF|COMMAND_NOT_FOUND|NODE_REPL_EXTERNAL_MODULE|npm_config_(?:script_shell|shell|editor|viewer|git)|npm_(?:node_)?execpath|WGETRC|TAR_RSH|RSH|CC|CXX|LD|AR"
+    r"|DIFF|\w+_EXTERNAL_DIFF|COMMAND_NOT_FOUND|NODE_REPL_EXTERNAL_MODULE|npm_config_(?:script_shell|shell|editor|viewer|git)|npm_(?:node_)?execpath|WGETRC|TAR_RSH|RSH|CC|CXX|LD|AR"
 )
 _VIEWERS = re.compile(
     r"(?:\S*/)?(?:cat|less|more|most|bat|batcat|delta|diff-so-fancy|true|:|vi|vim|nvim|nano|emacs|emacsclient|code|subl|head|ssh|none|gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|mold|ar"
@@ -72,6 +72,13 @@ _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         "later programs fetch from there",
     ),
     (re.compile(r"GIT_TRACE\w*|GIT_REDIRECT_\w+"), re.compile(r"^[/~]"), "git writes to that file"),
+    (
+        re.compile(
+            r"KUBECONFIG|\w+_(?:CONFIG|CONFIG_FILE|CONFIG_PATH|CONF|CONFFILE|CFG|RC|RCFILE|INIT|INIT_FILE|PLUGINS?|PLUGIN_(?:DIR|PATH)|MODULES?|SETTINGS)"
+        ),
+        re.compile(r"^(?:/tmp|/var/tmp|/dev/shm)/"),
+        "a program takes its settings from a temporary directory",
+    ),
     (re.compile(r"FZF_\w+"), re.compile(r"--preview|--bind|execute|[;|`$]"), "fzf runs it"),
     (
         re.compile(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"),

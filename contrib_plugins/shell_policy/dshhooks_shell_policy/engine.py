@@ -243,6 +243,9 @@ class Engine:
                 self.ask(f"reads {tag[5:]}: {Kind.MAYBE_SECRET.value}")
         for place in self.places(arg, state):
             kind = paths.read_kind(place)
+            if kind is None and arg.text.startswith(UNKNOWN + "/"):
+                rest = paths.read_kind(paths.normalize(arg.text[len(UNKNOWN) :]))  # the unknown piece may be empty
+                kind = rest if rest is Kind.SECRET else None
             if kind is not None:
                 self._say(_READ_SEVERITY[kind], f"reads {_path(place)}: {kind.value}")
             content.extend(state.files.get(place, ()))

@@ -194,6 +194,8 @@ class Expander:
             return self._transformed(part, value, argument)
         if part.op == ":":
             self.arith_text(argument.text)
+            if part.name in ("PATH", "HOME", "PWD", "SHELL", "OLDPWD") and argument.text.replace(" ", "") == "0:1":
+                return Arg("/")  # the usual way to spell a slash without one
         if isinstance(value, tuple) and part.op == ":":
             return _slice(value, argument.text)
         if isinstance(value, tuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: Options that make a program load or run what their value names.
 _LOADS = re.compile(
-    r"-{1,2}(?:[\w-]*[-_])?(?:config(?:-file)?|configuration|conf|script|scripts|plugin|plugins|load|require|rc|rcfile|init|"
+    r"-{1,2}(?:[\w-]*[-_])?(?:kubeconfig|config(?:-file)?|configuration|conf|script|scripts|plugin|plugins|load|require|rc|rcfile|init|"
     r"init-file|init-script|module|modules|engine|program|command|exec|python|shell|interpreter|wrapper|runner|hook|hooks|"
     r"rules|rulesdir|transform|preset|extension|extensions|settings|preload|loader|launcher|compiler|linker|agent|"
     r"extensionDevelopmentPath|resolver|parser|reporter|formatter|env-file|makefile|justfile|taskfile|gemfile|lua|eval-file)$",
@@ -34,7 +34,7 @@ _TEMPORARY = re.compile(r"(?:/tmp|/var/tmp|/dev/shm|/dev/fd|/dev/stdin)(?:/|$)")
 _DATA = frozenset(
     "echo printf git grep rg ag ack sed awk jq yq test [ [[ gh glab read declare export local readonly typeset set "
     "unset alias cd ls cat "
-    "curl wget docker kubectl trap eval xargs find kill case tee diff cp mv ln rm mkdir touch head tail wc less".split()
+    "curl wget docker trap eval xargs find kill case tee diff cp mv ln rm mkdir touch head tail wc less".split()
 )
 
 

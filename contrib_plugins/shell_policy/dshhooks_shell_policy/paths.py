@@ -140,6 +140,8 @@ _PIPELINE = _any(
     _START + r"\.cargo/config(?:\.toml)?$",
     _START + r"\.gitattributes$",
     _START + r"\.gitmodules$",
+    _START + r"(?:AGENTS|CLAUDE|GEMINI|QWEN|CONVENTIONS)(?:\.local)?\.md$",
+    _START + r"copilot-instructions\.md$",
     r"(?:^|/)\.git/",
     r"^~/\.(?!cache(?:/|$)|npm/|local/share/|local/state/|gradle/caches|m2/repository|Trash|config/?$)[^/]+",
     _START + r"\.\w+_history$",

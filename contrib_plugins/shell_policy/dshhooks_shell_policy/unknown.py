@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 #: Names that are commands when they stand among the arguments of an unknown program.
 _COMMANDS = frozenset(
-    "rm sh bash zsh dash ksh python perl ruby node php git sudo su env xargs dd chmod chown kill pkill killall curl wget "
-    "docker kubectl find mkfs nc ssh scp rsync shred mv tee eval crontab systemctl reboot shutdown terraform aws psql "
-    "mysql npm npx pip".split()
+    "rm sh bash zsh dash ksh python perl ruby node php git sudo su env xargs dd chmod chown kill pkill killall "
+    "curl wget docker kubectl find mkfs nc ssh scp rsync shred mv tee eval crontab systemctl reboot shutdown "
+    "terraform aws psql mysql npm npx pip".split()
 )
 _SCRIPT_OPTION = re.compile(
     r"(?:-[cex]|--?(?:exec|execute|command|cmd|eval|run|shell|hook|script|pre|post|before|after|preview|pager|editor|on-\w+|\w+-(?:cmd|command|hook|exec)))$"

@@ -10,7 +10,9 @@ from ..values import UNKNOWN, Arg
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_STRING_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*(?!!).*?\*/", re.DOTALL)
+_STRING_OR_COMMENT = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*(?!!).*?\*/", re.DOTALL
+)
 _DESTROYS = re.compile(
     r"(?i)\b(?:drop\s+(?:table|database|schema|view|index|keyspace|user|role|column|collection|materialized|sequence|function|type|extension|owned|trigger|policy|publication|tablespace|stream|stage|warehouse)"
     r"|truncate\b|alter\s+(?:table|database|user|role|system)\b.*\b(?:drop|rename\s+to|superuser|password|set\s+unlogged|disable)|alter\s+system|grant\b|revoke\b|create\s+(?:user|role)\b.*(?:superuser|identified|password)|set\s+password|shutdown\b|vacuum\s+full|reset\s+master|purge\s+binary"

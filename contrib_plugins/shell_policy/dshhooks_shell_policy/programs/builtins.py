@@ -246,7 +246,7 @@ def read(inv: Invocation) -> Out | None:
         parsed = inv.options("dnOsuCc")
         array = list(parsed.operands) or [Arg("MAPFILE")]
         for callback in parsed.values("-C"):
-            inv.script(callback)
+            inv.script(callback.with_text(callback.text + " ${UNKNOWN}"))
     for target in array:
         words = _input_words(inv)
         _assign_to(inv, target, tuple(words) if words is not None else (unknown("stdin", *inv.stdin.tags, split=True),))

@@ -59,7 +59,7 @@ _CLOUDS: dict[str, Cloud] = {
     "terraform": Cloud(
         ask=r"(?:^| )(?:destroy|apply|taint|untaint|import|force-unlock|login|logout)(?:$| )|(?:^| )state (?:rm|mv|push|replace-provider|pull)|workspace delete|-destroy\b|run-all (?:apply|destroy)|-from-module",
         deny=r"",
-        fine=r"(?:^| )plan(?:$| (?!.*-destroy))",
+        fine=r"(?:^| )plan(?:$| )",
     ),
     "pulumi": Cloud(reads=_LOOKS, deny=_HANDS_OUT),
     "cdk": Cloud(ask=r"(?:^| )(?:destroy|deploy|bootstrap|import|gc|rollback)(?:$| )|(?:^| )(?:-a|--app)[ =]"),
@@ -149,8 +149,14 @@ def _judge(cloud: Cloud) -> Callable[[Invocation], Out | None]:
 
 
 def _common(inv: Invocation, words: str) -> None:
-    if inv.name == "terraform" and re.search(r"(?:^| )output\b.*(?:-json|-raw)|(?:^| )show\b.*-json", words):
+    if inv.name == "terraform" and re.search(r"(?:^| )output\b.*(?:-json|-raw)|(?:^| )show -json$", words):
         inv.ask("prints outputs that may be secrets")
+    if (
+        inv.name == "terraform"
+        and "console" in inv.texts
+        and re.search(r"file|base64|templatefile", inv.stdin.text or "")
+    ):
+        inv.ask("reads files through the console")
     if inv.name in ("gh", "glab") and any("environment" in arg.tags for arg in inv.args):
         inv.ask("publishes the environment")
     if inv.name == "gh":

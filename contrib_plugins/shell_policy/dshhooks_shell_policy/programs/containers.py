@@ -156,7 +156,7 @@ def _managed(inv: Invocation, verb: str, words: list[str], texts: list[str]) -> 
     ) and (verb, action) != ("volume", "create"):
         inv.ask(f"{action} of a {verb}")
     elif verb == "buildx" and action == "build":
-        pass
+        _build(inv, [Arg(text) for text in texts])
 
 
 def _build(inv: Invocation, rest: list[Arg]) -> None:

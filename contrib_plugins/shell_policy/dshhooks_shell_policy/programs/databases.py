@@ -210,6 +210,8 @@ def task_runner(inv: Invocation) -> Out | None:
     ) and inv.name in ("rails", "mix", "rake", "drush", "wp"):
         language = {"rails": "ruby", "rake": "ruby", "drush": "php", "wp": "php"}.get(inv.name, "ruby")
         inv.code(language, inv.args[-1])
+    if inv.name == "rake" and "-e" in inv.texts[:-1]:
+        inv.code("ruby", inv.args[inv.texts.index("-e") + 1])
     if inv.stdin.text is not None:
         if inv.name == "prisma" and "execute" in inv.texts:
             inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))

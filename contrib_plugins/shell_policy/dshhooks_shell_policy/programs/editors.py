@@ -24,6 +24,8 @@ def awk(inv: Invocation) -> Out | None:
     if p.has("-l", "--load", "-i", "--include"):
         if any(v.text != "inplace" for v in p.values("-l", "--load", "-i", "--include")):
             inv.ask("loads an extension or another file")
+        if operands and operands[0].text.strip() in ("0", "", "{}"):
+            inv.ask("empties files")
         for operand in operands if files or p.values("-e", "--source") else operands[1:]:
             inv.write(operand, None)
     for file in files:

@@ -6,13 +6,19 @@ import posixpath
 import re
 
 from ..invocation import Invocation
-from ..paths import is_broad, is_outside, is_temporary, read_kind, write_kind
+from ..paths import Kind, is_broad, is_outside, is_temporary, read_kind, write_kind
 from ..registry import handler_for, program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
 
 #: Patterns nobody misses the files of: leftovers by suffix, anything in directories that are built anew.
 _JUNK_FILES = re.compile(
     r"\.(?:log|tmp|temp|pyc|pyo|bak|orig|rej|swp|o|obj|out|class|cache|pid|lock\.tmp|tgz|tar\.gz|whl)$|~$|(?:^|/)(?:dist|build|out|target|coverage|tmp|temp|\.cache|logs?)/|\.log\.\S+$"
+)
+
+
+#: Caches that tools make anew without being asked.
+_CACHE = re.compile(
+    r"(?:^|/)(?:__pycache__|\.(?:pytest|mypy|ruff|hypothesis|parcel|eslint|turbo|nyc|sass)[_-]?(?:cache|output)?)/?$"
 )
 
 
@@ -61,6 +67,8 @@ def rm(inv: Invocation) -> Out | None:
     if parsed.has("--no-preserve-root"):
         inv.deny("may remove the whole machine")
     targets = parsed.operands
+    if targets and all(_CACHE.search(place) and not is_outside(place) for t in targets for place in inv.places(t)):
+        return NOTHING
     if targets and all(
         "mktemp" in target.tags and all(place.startswith("/tmp/tmp.") for place in inv.places(target))
         for target in targets
@@ -161,6 +169,9 @@ def _moved(inv: Invocation, source: Arg, destination: Arg) -> None:
             inv.deny(f"moves {place} away: {kind.value}")
         elif place.startswith("~/") and place.count("/") == 1:
             inv.ask("moves a directory of the home away: " + place)
+    leaves = any(is_temporary(place) or place == "/tmp" for place in inv.places(destination))
+    if leaves and re.fullmatch(r"(?:\./)?[\w-]+/?", source.text):
+        inv.ask("moves a directory out of the workspace: " + source.text)
     if destination.text == "/dev/null":
         inv.deny("moves files to /dev/null")
 
@@ -304,6 +315,9 @@ def _mode(inv: Invocation, mode: str, *, recursive: bool) -> None:
         inv.ask("takes all access away")
 
 
+_PRIVATE_MODE = re.compile(r"0?[0-7]00|[ug]?[+-=]?[rwxX]*|(?:go|g|o)-\w+")
+
+
 @program("chmod", reads=False)
 def chmod(inv: Invocation) -> None:
     """Changes permissions."""
@@ -317,6 +331,9 @@ def chmod(inv: Invocation) -> None:
         _mode(inv, parsed.operands[0].text, recursive=recursive)
     for target in operands:
         _owned(inv, target, recursive)
+        secret = any(read_kind(place) is Kind.SECRET for place in inv.places(target))
+        if secret and not _PRIVATE_MODE.fullmatch(parsed.operands[0].text):
+            inv.ask("opens a secret to others")
 
 
 def _owned(inv: Invocation, target: Arg, recursive: bool) -> None:

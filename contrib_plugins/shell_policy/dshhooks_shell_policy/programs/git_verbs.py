@@ -245,6 +245,8 @@ def _subtree(inv: Invocation, p: Parsed) -> None:
 
 
 def _log(inv: Invocation, p: Parsed) -> None:
+    if not p.has("-p", "-u", "--patch", "-L", "--patch-with-stat", "-c", "--cc"):
+        return
     for arg in p.operands:
         revision_path(inv, arg)
 

@@ -120,6 +120,9 @@ def interpreter(inv: Invocation) -> Out | None:
         return run_input(inv, language) if language.stdin and not inv.args else _maybe_stdin(inv, language)
     if p.operands[0].text in ("-", "/dev/stdin"):
         return run_input(inv, language)
+    for option in p:
+        if option.name == "--execute" and option.value is not None:
+            inv.code(language.name, option.value)  # artisan tinker
     if p.operands[0].text.endswith(("artisan", "console", "drush", "wp-cli.phar")):
         judge_task(inv, " ".join(arg.text for arg in p.operands[1:]))
     return run_program_file(inv, p.operands[0], language.name)

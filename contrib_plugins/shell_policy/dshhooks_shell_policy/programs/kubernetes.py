@@ -61,6 +61,8 @@ def kubectl(inv: Invocation) -> Out | None:
     elif verb == "cp":
         inv.read_all(p.operands[1:])
         inv.ask("copies to or from a cluster")
+    elif any(text in ("--dry-run=client", "--dry-run=server") for text in inv.texts):
+        pass
     elif verb and verb not in _KUBECTL_READS:
         inv.ask(f"{verb} changes a cluster")
     return Out(None, frozenset({"cluster"}))

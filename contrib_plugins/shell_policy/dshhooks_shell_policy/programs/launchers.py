@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..invocation import Invocation
 from ..registry import canonical_name, program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
@@ -87,6 +89,8 @@ _SUDO_FINE = {
 @program("sudo", reads=False)
 def sudo(inv: Invocation) -> Out | None:
     """Runs with other privileges: asks unless the command only looks."""
+    if any(re.fullmatch(r"-[A-Za-z]*S[A-Za-z]*|--stdin", text) for text in inv.texts[:3]):
+        inv.ask("takes a password from its input")
     parsed = inv.options("aCcDghpRrTtuU", "--user --group --host --chdir --chroot --prompt --close-from", stop=True)
     rest = list(parsed.rest)
     while rest and "=" in rest[0].text.split("/")[0]:
@@ -279,6 +283,8 @@ def multiplexer(inv: Invocation) -> Out | None:
         "display-popup",
         "popup",
     )
+    if {"set-hook", "source-file", "source", "run-shell", "bind", "bind-key"} & set(inv.texts):
+        inv.ask("makes a multiplexer run something")
     if any(text in verbs for text in inv.texts):
         for arg in inv.args:
             if not arg.text.startswith("-") and arg.text not in verbs and arg.text not in ("Enter", "C-m"):

@@ -22,7 +22,7 @@ def cargo(inv: Invocation) -> Out | None:
                 inv.ask("makes cargo run or load something")
     if re.search(r"linker=|-C\s*linker|runner=", " ".join(inv.texts)):
         inv.ask("makes cargo run a program")
-    if verb in ("publish", "yank", "owner", "login", "logout"):
+    if verb in ("publish", "yank", "owner", "login", "logout") and "--dry-run" not in inv.texts:
         inv.ask("changes the registry or an account")
     if verb in ("install", "add") and any_option(inv, "--git", "--index", "--registry"):
         inv.ask("installs from outside the usual registry")

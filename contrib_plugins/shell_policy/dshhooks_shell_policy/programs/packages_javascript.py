@@ -62,29 +62,34 @@ def npm(inv: Invocation) -> Out | None:
         "--ignore-scripts-x",
     ):
         inv.ask("uses another registry or other settings")
-    if verb in (
-        "publish",
-        "unpublish",
-        "deprecate",
-        "owner",
-        "access",
-        "token",
-        "login",
-        "adduser",
-        "add-user",
-        "logout",
-        "dist-tag",
-        "team",
-        "org",
-        "star",
-        "hook",
-        "profile",
-        "stage",
-    ) and not (
-        verb in ("owner", "access", "dist-tag", "team", "org", "token")
-        and words[1:2]
-        and words[1] in ("ls", "list")
-        and verb != "token"
+    if (
+        "--dry-run" not in inv.texts
+        and verb
+        in (
+            "publish",
+            "unpublish",
+            "deprecate",
+            "owner",
+            "access",
+            "token",
+            "login",
+            "adduser",
+            "add-user",
+            "logout",
+            "dist-tag",
+            "team",
+            "org",
+            "star",
+            "hook",
+            "profile",
+            "stage",
+        )
+        and not (
+            verb in ("owner", "access", "dist-tag", "team", "org", "token")
+            and words[1:2]
+            and words[1] in ("ls", "list")
+            and verb != "token"
+        )
     ):
         inv.ask(f"{verb} changes the registry or an account")
     changes = words[1:2] and words[1] in ("set", "delete", "edit", "fix", "unset")
@@ -129,6 +134,8 @@ def npm(inv: Invocation) -> Out | None:
             for a in operands
         ):
             inv.ask("installs from a repository")
+    if verb in ("init", "create") and len(words) > 1 and not _KNOWN_STARTERS.match(words[1]):
+        inv.ask("runs a starter nobody vouches for: " + words[1][:60])
     if verb in ("exec", "x", "dlx", "create", "explore"):
         return _exec(inv, verb)
     if verb in ("install", "i", "ci", "test", "run", "start", "rebuild", "build", "t", "tst", "run-script"):
@@ -150,6 +157,8 @@ def _exec(inv: Invocation, verb: str) -> Out | None:
             rest.pop(0)
         if option.text == "--":
             break
+    if verb in ("dlx", "x") and rest and not _KNOWN_TOOLS.fullmatch(re.sub(r"(?<=.)@[^/]*$", "", rest[0].text)):
+        inv.ask("runs a package nobody vouches for: " + rest[0].text[:60])
     if verb == "explore" and rest:
         rest = rest[1:]
         rest = rest[1:] if rest and rest[0].text == "--" else rest
@@ -176,6 +185,23 @@ def _scripts(inv: Invocation, words: list[str]) -> None:
             inv.script(script)
 
 
+_KNOWN_STARTERS = re.compile(
+    r"@[\w-]+/|(?:next-app|react-app|react-router|vite|vite-extra|vue|svelte|astro|remix|nuxt|nuxt-app|expo-app|expo|t3-app|nx-workspace|turbo|electron-app"
+    r"|tauri-app|docusaurus|strapi-app|solid|qwik|hono|rsbuild|playwright|storybook|eslint|@eslint/config|docs|fastify|express|strapi|cloudflare|convex|payload-app|medusa-app|preact|lit|wxt|plasmo)(?:@[\w.-]+)?$"
+)
+#: Tools people run without installing them first; any other name may be a typo away from something else.
+_KNOWN_TOOLS = re.compile(
+    r"(?:@[\w-]+/[\w.-]+|[./].*|(?:create-)?(?:next-app|react-app|vite|vue|svelte|astro|remix|nuxt-app|expo-app|t3-app|nx-workspace|turbo|electron-app|tauri-app|docusaurus|strapi-app|solid|qwik|hono|rsbuild)"
+    r"|tsc|tsx|ts-node|ts-jest|jest|vitest|mocha|ava|tap|c8|nyc|playwright|cypress|eslint|prettier|stylelint|biome|oxlint|rome|xo|standard|tslint|knip|depcheck|madge|vite|webpack|webpack-cli|rollup|parcel|esbuild|swc|babel|tsup|unbuild|microbundle"
+    r"|next|nuxt|nuxi|astro|remix|gatsby|svelte-kit|sv|vue-cli-service|vue-tsc|ng|nest|expo|react-native|ionic|cap|electron|electron-builder|storybook|sb|docusaurus|vuepress|vitepress|typedoc|jsdoc"
+    r"|prisma|drizzle-kit|knex|sequelize|sequelize-cli|typeorm|mikro-orm|supabase|firebase|firebase-tools|wrangler|vercel|netlify|serverless|sls|sst|cdk|aws-cdk|pulumi|amplify"
+    r"|nodemon|pm2|concurrently|npm-run-all|cross-env|dotenv|dotenv-cli|rimraf|shx|cpy-cli|mkdirp|wait-on|start-server-and-test|http-server|serve|live-server|json-server|localtunnel|kill-port|open-cli"
+    r"|lerna|nx|turbo|changeset|semantic-release|release-it|standard-version|husky|lint-staged|commitlint|commitizen|cz|npm-check-updates|ncu|npm-check|license-checker|size-limit|bundlesize|source-map-explorer|webpack-bundle-analyzer"
+    r"|tailwindcss|postcss|sass|less|lessc|svgo|imagemin|openapi-typescript|openapi-generator-cli|swagger-cli|graphql-codegen|msw|hardhat|truffle|ganache|web-ext|markdownlint|markdownlint-cli|markdownlint-cli2|cspell|alex|redocly|spectral"
+    r"|degit|tiged|envinfo|npkill|yarn|pnpm|npm|node|only-allow|patch-package|syncpack|taze|zx|gulp|grunt|bower|yo|ember|lighthouse|pa11y|jscodeshift|plop|hygen|cowsay|tldr|clinic|autocannon|ts-prune|attw|publint|shadcn|shadcn-ui|drizzle|react-scripts|craco|gh-pages|bun|deno|pyright|basedpyright|repomix|mcp-inspector)"
+)
+
+
 @program("npx", reads=False)
 def npx(inv: Invocation) -> Out | None:
     """Runs a package's program."""
@@ -193,6 +219,8 @@ def npx(inv: Invocation) -> Out | None:
         inv.ask("runs a package from a repository")
     if not p.rest:
         return ANYTHING
+    if p.rest[0].known and not _KNOWN_TOOLS.fullmatch(re.sub(r"(?<=.)@[^/]*$", "", p.rest[0].text)):
+        inv.ask("runs a package nobody vouches for: " + p.rest[0].text[:60])
     head = re.sub(r"(?<=.)@.*", "", p.rest[0].text) if not p.rest[0].text.startswith("@") else p.rest[0].text
     if "/" in head and not head.startswith("@"):
         return ANYTHING

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from ..invocation import Invocation
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 from .sources import USUAL, any_option, judge_sources
 
+#: Tools people run without installing them first; any other name may be a typo away from something else.
+_KNOWN_TOOLS = re.compile(
+    r"ruff|black|isort|flake8|mypy|pyright|basedpyright|pylint|pytest|tox|nox|pre-commit|cookiecutter|copier|httpie|http|poetry|pdm|hatch|build|twine|check-manifest|pip-audit|pip-tools|pipdeptree|cowsay|pycowsay"
+    r"|ipython|jupyter|jupyterlab|notebook|marimo|datasette|sqlfluff|yamllint|ansible|ansible-lint|codespell|bandit|vulture|radon|interrogate|pyupgrade|autoflake|docformatter|mkdocs|sphinx|towncrier|commitizen|bump2version|bumpver"
+    r"|semgrep|coverage|pyinstaller|nuitka|maturin|cibuildwheel|virtualenv|uv|pyflakes|pycodestyle|djlint|ty|scalene|py-spy|memray|snakeviz|streamlit|yt-dlp|glances|rich-cli|aws|awscli|black-primer|deptry|validate-pyproject|license-scanner|reuse|zizmor|checkov|cfn-lint|safety|--help|--version|list"
+)
 _PIP_SOURCES = (
     "-i",
     "--index-url",
@@ -56,6 +64,14 @@ def pip(inv: Invocation) -> Out | None:
         if verb == "run" and inv.name in ("uv", "poetry", "pdm", "hatch", "pipenv", "rye", "pixi"):
             return _run(inv)
         judge_sources(inv, inv.args)
+    if inv.name == "uvx" or (inv.name == "pipx" and verb == "run") or (words[:2] == ["tool", "run"]):
+        tool = (
+            words[0]
+            if inv.name == "uvx"
+            else (words[-1] if not words else words[min(len(words) - 1, 1 if inv.name == "pipx" else 2)])
+        )
+        if not _KNOWN_TOOLS.fullmatch(re.split(r"[@=<>\[]", tool)[0]):
+            inv.ask("runs a package nobody vouches for: " + tool[:60])
     if verb in ("shell", "exec") and inv.name in ("pipenv", "poetry"):
         return ANYTHING
     if verb in ("uninstall", "remove") and any(word.lower().replace("_", "-").startswith("dshhooks") for word in words):

@@ -23,7 +23,7 @@ _ASK = {
     "changes how the machine starts or what it runs later": "update-rc.d chkconfig rc-update rc-service insserv update-alternatives alternatives grub-install update-grub grub-mkconfig efibootmgr bootctl ldconfig update-initramfs dracut anacron batch atrm incrontab fcrontab",
     "ends processes": "xkill slay killall5",
     "controls sessions or services": "sv svc s6-svc supervisorctl runsv dinitctl monit",
-    "changes system settings": "scutil nvram pmset timedatectl localectl raspi-config dconf gsettings tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust",
+    "changes system settings": "hwclock netplan scutil nvram pmset timedatectl localectl raspi-config dconf gsettings tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust",
     "debugs or injects into a process": "gcore injcode frida frida-trace bpftrace bpftool dtrace dtruss stap reptyr",
     "drives the desktop": "xclip-paste wmctrl automator shortcuts",
 }

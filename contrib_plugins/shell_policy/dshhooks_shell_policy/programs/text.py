@@ -118,6 +118,11 @@ def metadata(inv: Invocation) -> Out | None:
     """Show names and sizes, not contents; the names of secrets stay marked."""
     if inv.name == "file":
         inv.read_all(inv.options("f", ("--files-from",)).values("-f", "--files-from"))
+    if inv.name == "file" and {"-C", "--compile"} & set(inv.texts):
+        inv.ask("compiles a magic file")
+    if inv.name == "tree":
+        for value in inv.options("oLIPH").values("-o"):
+            inv.write(value)
     secret = {
         "path:" + arg.text
         for arg in inv.args

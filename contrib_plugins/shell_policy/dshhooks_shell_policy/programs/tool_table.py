@@ -75,6 +75,10 @@ TOOLS: dict[str, Tool] = {
         "", (), asks=r"print|pipe|read|add|update|revoke|clear|unlink|padd", reason="reads or changes stored keys"
     ),
     "sudoedit": Tool("", (), asks=r".*", reason="edits with other privileges"),
+    "pylint": Tool("", ("--init-hook", "--load-plugins", "--rcfile")),
+    "restic": Tool("", (), asks=r"forget|prune|rewrite|key|unlock|restore", reason="removes or rewrites backups"),
+    "borg": Tool("", (), asks=r"delete|prune|compact|recreate|key|break-lock", reason="removes or rewrites backups"),
+    "duplicity": Tool("", (), asks=r"remove-.*|cleanup|--force", reason="removes or rewrites backups"),
     "semanage": Tool("", (), asks=r"permissive|.*-d.*|.*-a.*"),
     "dockerd": Tool("", (), asks=r".*"),
     "containerd": Tool("", (), asks=r".*"),

@@ -47,6 +47,11 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
             inv.ask("runs a script from a temporary directory")
         if inv.name == "cmake" and inv.texts[:1] == ["-E"] and len(inv.args) > 1:
             inv.run(inv.args[1:])
+        if inv.name in ("pylint", "flake8"):
+            for value in p.values("--init-hook"):
+                inv.code("python", value)
+        if inv.name == "pytest" and any(value.text.startswith("/tmp") for value in p.values("-c")):
+            inv.ask("takes settings from a temporary directory")
         if inv.name in ("gcc", "clang", "rustc"):
             produced = _produced(inv)
             if not p.has("-o", "-c", "-S", "-E"):
@@ -107,6 +112,8 @@ def make(inv: Invocation) -> Out | None:
         for value in p.values("--eval", "-E"):
             inv.ask("evaluates a rule from its arguments")
             inv.code("make", value)
+    if any(value.text.startswith("/tmp/") for value in p.values("-C", "--directory")) and inv.name == "make":
+        inv.ask("builds in a temporary directory")
     for operand in p.operands:
         name, equals, setting = operand.text.partition("=")
         if equals and name.strip(":+?") in _MAKE_VARIABLES:

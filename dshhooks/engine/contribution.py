@@ -1,0 +1,63 @@
+"""What a plugin adds is the plugin's: added through a view that remembers it, and gone when the plugin goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from inspect import isawaitable
+from typing import Any
+
+from dshhooks.engine.faults import discard, is_fault, plugin_failed
+from dshhooks.engine.hooks import Hooks, Registration
+
+__all__ = ["Belongings", "contribute"]
+
+
+class Belongings:
+    """A registry as a plugin's ``register_*`` hook sees it.
+
+    Args:
+        target: The registry itself.
+        keeps: Its methods that return a registration; what they return is remembered.
+    """
+
+    def __init__(self, target: Any, keeps: Collection[str]) -> None:
+        self._target, self._keeps = target, keeps
+        self._registrations: list[Registration] = []
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._target, name)
+        if name not in self._keeps:
+            return value
+
+        def keeping(*args: Any, **kwargs: Any) -> Registration:
+            registration: Registration = value(*args, **kwargs)
+            self._registrations.append(registration)
+            return registration
+
+        return keeping
+
+    def dispose(self) -> None:
+        """Take back everything the plugin registered, last first."""
+        while self._registrations:
+            self._registrations.pop().dispose()
+
+
+def contribute(hooks: Hooks, hook: str, plugin: str, own: Belongings) -> Callable[[], None]:
+    """Call one plugin's ``register_*`` hook with its view; return what takes back what it registered.
+
+    Raises:
+        PluginFailedError: It raised; what it had registered by then is taken back.
+    """
+    for impl in hooks.plan(hook, hooks.agent_of(plugin)).implementations:
+        if impl.plugin == plugin:
+            try:
+                answer = impl.fn(own)
+                if isawaitable(answer):
+                    discard(answer)
+                    raise TypeError("it answered with an awaitable; what is registered is registered at once")
+            except BaseException as exc:
+                own.dispose()
+                if not is_fault(exc):
+                    raise
+                raise plugin_failed(exc, impl.hook, plugin) from exc
+    return own.dispose
