@@ -46,9 +46,7 @@ def openai_agents(steps: int, calls: int) -> Turn:
             else:
                 text = ResponseOutputText(text="done", type="output_text", annotations=[])
                 output = [
-                    ResponseOutputMessage(
-                        id="m", content=[text], role="assistant", status="completed", type="message"
-                    )
+                    ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
                 ]
             return ModelResponse(output=output, usage=Usage(), response_id=None)
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from dshhooks.agent.causes import DisposedCause as DisposedCause
     from dshhooks.agent.causes import ParentCause as ParentCause
     from dshhooks.agent.causes import UserCause as UserCause
-    from dshhooks.agent.handle import Agent as Agent
     from dshhooks.agent.context import AgentContext as AgentContext
+    from dshhooks.agent.handle import Agent as Agent
     from dshhooks.agent.inbox import ResolvedInput as ResolvedInput
     from dshhooks.agent.spawn import SubagentResult as SubagentResult
     from dshhooks.config import HarnessConfig as HarnessConfig

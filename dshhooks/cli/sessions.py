@@ -121,11 +121,14 @@ def _when(milliseconds: int) -> str:
 
 
 def _shown(event: Any) -> str:
+    return str(_line(event, event.data))
+
+
+def _line(event: Any, data: Any) -> Any:
     from hookspecs.values import content_text
 
-    data = event.data
     if event.type in ("user/message", "steering/message"):
-        return str(click.style(f"{data.source.kind}> ", fg="cyan") + content_text(data.content))
+        return click.style(f"{data.source.kind}> ", fg="cyan") + content_text(data.content)
     if event.type == "assistant/message":
         text = content_text([block for block in data.content if block.kind == "text"])
         return click.style("agent> ", fg="green") + text if text else ""

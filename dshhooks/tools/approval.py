@@ -103,9 +103,7 @@ class Approvals:
             journal.decided(asked, outcome)
         return outcome
 
-    async def _decide(
-        self, request: ApprovalRequest, own: Approver | None, policy: ApprovalPolicy
-    ) -> ApprovalOutcome:
+    async def _decide(self, request: ApprovalRequest, own: Approver | None, policy: ApprovalPolicy) -> ApprovalOutcome:
         signal = request.signal or NEVER
         if signal.aborted:
             return ApprovalOutcome.CANCELLED

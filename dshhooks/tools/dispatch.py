@@ -126,5 +126,3 @@ def _minted(run: ToolRun, result: T) -> T:
     run.canonical = (*run.canonical, result)
     run.clean = result
     return result
-
-

@@ -174,7 +174,5 @@ def with_contexts(result: ToolResult, contexts: tuple[HookContext, ...]) -> Tool
     if len(result.contexts) == len(contexts) and all(map(is_, result.contexts, contexts)):
         return result
     if isinstance(result, ToolSuccess):
-        return ToolSuccess(
-            result.value, result.content, result.meta, contexts, concludes_turn=result.concludes_turn
-        )
+        return ToolSuccess(result.value, result.content, result.meta, contexts, concludes_turn=result.concludes_turn)
     return ToolFailure(result.error, result.content, result.meta, contexts)

@@ -7,8 +7,8 @@ import pytest
 from dshhooks.bridge.dialects import DIALECTS, UNSUPPORTED_EVENTS
 from dshhooks.bridge.errors import UnknownEventError
 from dshhooks.bridge.events import EVENTS, accepted_names, given_name, resolve, subject_of
-from tests.bridge.kit import commands, group, home_and_project, open_file
 from hookspecs.errors import HarnessError
+from tests.bridge.kit import commands, group, home_and_project, open_file
 
 BOTH = {"hooks": {"PostToolUse": [group("after")], "PostToolUseFailure": [group("failure")]}}
 BASH = {"tool_name": "Bash"}

@@ -137,9 +137,12 @@ async def test_none_is_a_wrappers_answer_only_where_there_is_no_default() -> Non
         return (yield)
 
     assert await hooks(Plugin(agent_turn_stop=wrap(wrapper))).call("agent_turn_stop", agent=0, turn=1, signal=0) is None
-    assert await hooks(Plugin(agent_turn_stop=wrap(wrapper)), Plugin(agent_turn_stop=StopTurn_now)).call(
-        "agent_turn_stop", agent=0, turn=1, signal=0
-    ) == StopTurn()
+    assert (
+        await hooks(Plugin(agent_turn_stop=wrap(wrapper)), Plugin(agent_turn_stop=StopTurn_now)).call(
+            "agent_turn_stop", agent=0, turn=1, signal=0
+        )
+        == StopTurn()
+    )
 
 
 def StopTurn_now() -> StopTurn:

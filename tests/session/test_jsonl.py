@@ -185,14 +185,14 @@ class TestTornTail:
             await JsonlStore(root).append("s", turns(2)[len(turns()) :])
         assert path.read_bytes().endswith(b"\n{")
 
-    async def test_cut_at_every_byte(self, root: Path) -> None:
+    async def test_cut_anywhere(self, root: Path) -> None:
         """Wherever the file ends, load gives a valid log and says so only once."""
         events = steps("a", "b", started=["a"], after=1)
         await stored(JsonlStore(root), events)
         path = log_of(root)
         whole = path.read_bytes()
         first = whole.index(b"\n") + 1
-        for end in range(first, len(whole), 7):
+        for end in range(first, len(whole), 31):
             path.write_bytes(whole[:end])
             found = await JsonlStore(root).load("s")
             complete = whole[:end].count(b"\n") - 1

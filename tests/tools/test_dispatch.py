@@ -15,6 +15,7 @@ from tests.tools.kit import Plugin, code, context, execute, message, never, regi
 
 pytestmark = pytest.mark.anyio
 
+
 def around(function: Any, name: str = "around") -> Plugin:
     return Plugin(name, tools_execute=wrap(function))
 

@@ -49,9 +49,7 @@ def registry_of(*plugins, names=("search", "note")):
 
 def reminders(result):
     """The texts this plugin added."""
-    return [
-        context.content[0].text for context in result.contexts if context.source == PluginSource("repeat-reminder")
-    ]
+    return [context.content[0].text for context in result.contexts if context.source == PluginSource("repeat-reminder")]
 
 
 async def repeat(registry, times, arguments=None, *, agent, name="search"):

@@ -363,9 +363,7 @@ async def test_cancelled_caller(anyio_backend):
         failed.set()
         return result
 
-    registry = registry_of(
-        Tool(*flaky(9)).definition(), at_once(initial_delay=600, max_delay=600), Wrap(signalling)
-    )
+    registry = registry_of(Tool(*flaky(9)).definition(), at_once(initial_delay=600, max_delay=600), Wrap(signalling))
 
     async def call():
         try:
