@@ -105,7 +105,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "hookspecs.errors": (
         "AbortError", "ConfigError", "GuardFailedError", "HarnessError", "HookUsageError", "InvalidDecisionError",
         "JsonSchemaError", "LlmError", "NotLosslessError", "OperationConfigError", "PluginError",
-        "PluginFailedError", "SealedError", "ToolArgsError", "ToolNotFoundError", "ToolOutputError", "ToolTimeoutError", "error_chain", "error_message",
+        "PluginFailedError", "SealedError", "ToolArgsError", "ToolNotFoundError", "ToolOutputError",
+        "ToolTimeoutError", "error_chain", "error_message",
     ),
     "hookspecs.execution": (
         "ApprovalRequest", "Approver", "ErrorInfo", "ToolCall", "ToolError", "ToolExecution", "ToolFailure",

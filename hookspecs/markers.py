@@ -68,7 +68,7 @@ class HookMeta:
 
     @property
     def wrappable(self) -> bool:
-        """Whether wrappers are allowed: nobody may stand before a guard, an observer, or another plugin's contribution."""
+        """Whether wrappers are allowed: nobody stands before a guard, an observer, or another plugin's contribution."""
         alone = self.authority is Authority.CONTRIBUTE and self.synchronous
         return self.generator or not (alone or self.authority in (Authority.REFUSE, Authority.OBSERVE))
 

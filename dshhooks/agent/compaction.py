@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dshhooks.engine.scope import tied_scope
 from dshhooks.llm.assembler import BlockAssembler
 from dshhooks.session.event import Replace
 from dshhooks.session.events import CompletedEnd, InjectionTrigger, TurnEnd, TurnStart, UserMessage
 from dshhooks.session.surface import derive
-from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import HarnessError, LlmError
 from hookspecs.model import AbortedFinish, ErrorFinish, GenerateOptions
 from hookspecs.signal import CancelSignal

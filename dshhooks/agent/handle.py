@@ -17,11 +17,11 @@ from dshhooks.agent.inbox import Inbox, Item, ResolvedInput, seal_input
 from dshhooks.agent.record import record_context
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described, observe_now
+from dshhooks.engine.scope import tied_scope
 from dshhooks.session.event import APPEND
 from dshhooks.session.events import CompletedEnd, InjectionTrigger, TurnEnd, TurnStart, UserMessage
 from dshhooks.session.log import Session
 from dshhooks.tools.outcome import seal_content
-from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import HarnessError
 from hookspecs.json import MISSING
 from hookspecs.model import LlmCallConfig

@@ -10,6 +10,7 @@ from attrs import define, frozen
 
 from dshhooks.agent.batch import Batch
 from dshhooks.agent.record import record_context, record_steering
+from dshhooks.engine.scope import tied_scope
 from dshhooks.llm.assembler import BlockAssembler
 from dshhooks.llm.service import ModelStream, PreparedCall, failure_from
 from dshhooks.session.event import APPEND
@@ -22,7 +23,6 @@ from dshhooks.session.events import (
     StepStart,
 )
 from dshhooks.tools.outcome import seal_content
-from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import HarnessError, LlmError
 from hookspecs.json import MISSING
 from hookspecs.model import AbortedFinish, ErrorFinish, GenerateOptions, LlmCallConfig, LlmFailure, MaxTokensFinish

@@ -8,9 +8,9 @@ from typing import Final, TypeVar
 
 import anyio
 
+from dshhooks.engine.scope import tied_scope
 from dshhooks.llm.openai_errors import failure_of, malformed
 from dshhooks.llm.openai_wire import Answer, EventStream, request_body
-from dshhooks.tools.scope import tied_scope
 from hookspecs.errors import LlmError
 from hookspecs.model import GenerateOptions, StreamChunk
 from hookspecs.signal import CancelSignal

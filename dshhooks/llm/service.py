@@ -16,7 +16,7 @@ from dshhooks.llm.request import AdapterStream, ModelStream, PreparedCall, Route
 from hookspecs.errors import HarnessError, LlmError
 from hookspecs.json import MISSING
 from hookspecs.model import GenerateOptions, LlmCallConfig, StreamChunk
-from hookspecs.values import Message
+from hookspecs.values import AssistantProvenance, Message
 
 __all__ = ["LlmAdapter", "LlmService", "ModelStream", "PreparedCall", "ReasoningInfo", "failure_from"]
 
@@ -165,7 +165,7 @@ class LlmService:
     def visible(self, options: GenerateOptions, adapter: Any) -> GenerateOptions:
         """Return the request without replay state that another adapter left in its messages."""
         messages = options.messages
-        if all(message.provenance is MISSING or message.provenance.replay_state is MISSING for message in messages):
+        if not any(_replays(message) for message in messages):
             return options
         kept = tuple(self._shown(message, adapter) for message in messages)
         if all(mine is theirs for mine, theirs in zip(kept, messages, strict=True)):
@@ -185,3 +185,6 @@ class LlmService:
         own = Belongings(self, ("register_adapter",))
         return contribute(self._hooks, "register_llm_adapters", plugin, own)
 
+
+def _replays(message: Message) -> bool:
+    return isinstance(message.provenance, AssistantProvenance) and message.provenance.replay_state is not MISSING

@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol
 from dshhooks.engine.faults import discard, is_fault
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described
+from dshhooks.engine.scope import tied_scope
 from dshhooks.engine.trace import phase
-from dshhooks.tools.scope import tied_scope
 from hookspecs.decisions import Allow, ApprovalOutcome, Ask, Deny
 from hookspecs.execution import ApprovalRequest, Approver, ToolExecution
 from hookspecs.json import canonical

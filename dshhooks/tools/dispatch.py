@@ -6,10 +6,10 @@ from inspect import isawaitable
 from typing import Any, TypeVar
 
 from dshhooks.engine.faults import discard, is_fault
+from dshhooks.engine.scope import tied_scope
 from dshhooks.tools.execution import AROUND, BODY, ToolRun
 from dshhooks.tools.layers import Entry, Layers
 from dshhooks.tools.outcome import aborted, authored_content, failure_of
-from dshhooks.tools.scope import tied_scope
 from dshhooks.tools.threads import run_in_thread
 from hookspecs.errors import NotLosslessError, ToolNotFoundError, ToolOutputError, error_message
 from hookspecs.execution import ToolResult, ToolRunContext, ToolSuccess
