@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from attrs import asdict, field, frozen
 
-__all__ = ["RESULTS", "ROUNDS", "Contender", "Row", "Timing", "compare", "compare_here", "finish", "main", "missing_row", "print_table",
-           "ratio_row", "versions", "write_json"]  # fmt: skip
+__all__ = ["RESULTS", "ROUNDS", "Contender", "Row", "Timing", "compare", "compare_here", "finish", "main",
+           "missing_row", "print_table", "ratio_row", "versions", "write_json"]  # fmt: skip
 
 ROUNDS: Final = 15
 BATCH_SECONDS: Final = 0.02

@@ -75,6 +75,7 @@ ANSWERS = {
     "agent_turn_continuation": ("StopTurn", "ContinueTurn"),
     "agent_turn_stop": ("StopTurn",),
     "agent_request_error": ("FailRequest", "RetryRequest"),
+    "agent_request": ("LlmCallConfig",),
     "agent_step_result": ("Message",),
     "llm_stream": ("AsyncIterator",),
     "operation_guard": ("Denial",),

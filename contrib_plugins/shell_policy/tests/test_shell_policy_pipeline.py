@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from dshhooks_shell_policy import ShellPolicy, ShellPolicyOptions
-
 from dshhooks import ToolRegistry, tool
+
+from dshhooks_shell_policy import ShellPolicy, ShellPolicyOptions
 
 pytestmark = pytest.mark.anyio
 
