@@ -85,7 +85,7 @@ class ContributeHooks:
 
             @hookimpl
             def register_variants(self, variants):
-                variants.register(ImageBlock)
+                variants.register("content-block", ImageBlock)
         """
 
     @hookspec("plugins/register-bridge-handlers", Authority.CONTRIBUTE, synchronous=True)

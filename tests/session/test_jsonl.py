@@ -39,12 +39,12 @@ class TestNames:
          ("a b", "a~20b"), ("é", "~C3~A9"), ("\ud800", "~ED~A0~80"), ("...", "...")],
     )  # fmt: skip
     def test_vectors(self, session_id: str, name: str) -> None:
-        """205: ids are escaped so that none leaves its directory."""
+        """Case 205: ids are escaped so that none leaves its directory."""
         assert segment(session_id) == name
 
     @given(st.text(st.characters(codec=None), max_size=300), st.text(st.characters(codec=None), max_size=300))
     def test_are_injective(self, one: str, other: str) -> None:
-        """205: two ids never share a name, and every name is one plain path segment."""
+        """Case 205: two ids never share a name, and every name is one plain path segment."""
         assert (segment(one) == segment(other)) == (one == other)
         name = segment(one)
         assert name not in ("", ".", "..")
@@ -66,7 +66,7 @@ class TestNames:
         assert project(cwd) == name
 
     async def test_a_path_like_id_stays_inside(self, root: Path) -> None:
-        """205: "../x", "." and ".." are stored under the root, next to each other."""
+        """Case 205: "../x", "." and ".." are stored under the root, next to each other."""
         store = JsonlStore(root)
         for name in ("../x", ".", "..", "/etc/x"):
             await stored(store, turns(), name)
@@ -153,7 +153,7 @@ class TestFiles:
 class TestTornTail:
     @pytest.mark.parametrize("rest", [b'{"type":"turn/st', b"\x00" * 100, b"\xff\xfe", b"{}\n{}\n", b"\n"])
     async def test_is_cut_by_load_only(self, root: Path, rest: bytes) -> None:
-        """201: what a crash left after the last complete record goes; inspect and list leave it."""
+        """Case 201: what a crash left after the last complete record goes; inspect and list leave it."""
         await stored(JsonlStore(root), turns())
         path = log_of(root)
         whole = path.read_bytes()
@@ -203,7 +203,7 @@ class TestTornTail:
 
 class TestDamage:
     async def test_before_a_turn_end_is_refused(self, root: Path) -> None:
-        """201: a corrupt line with a turn/end behind it is refused by load and inspect; the file stays as it is."""
+        """Case 201: a corrupt line with a turn/end behind it is refused by load and inspect; the file stays as it is."""
         await stored(JsonlStore(root), turns(2))
         path = log_of(root)
         damaged = path.read_bytes().replace(b'"type":"step/start"', b'"type":"step/start', 1)

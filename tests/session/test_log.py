@@ -36,7 +36,7 @@ def opened() -> Session:
 class TestAppend:
     @pytest.mark.parametrize("meta", [{"x": float("nan")}, {"x": (1,)}, {1: "x"}, object()], ids=repr)
     def test_refuses_what_is_not_lossless(self, meta: Any) -> None:
-        """191: data that is not lossless JSON raises, and the log is unchanged."""
+        """Case 191: data that is not lossless JSON raises, and the log is unchanged."""
         session = opened()
         before = list(session.events)
         with pytest.raises(NotLosslessError):
@@ -44,14 +44,14 @@ class TestAppend:
         assert list(session.events) == before
 
     def test_refuses_a_surface_event_without_operation(self) -> None:
-        """191: a surface type needs surface_op."""
+        """Case 191: a surface type needs surface_op."""
         session = opened()
         with refused("INVALID_SURFACE"):
             session.append(UserMessage("x", USER))
         assert kinds(session.events)[-1] == "step/start"
 
     def test_refuses_an_operation_on_other_events(self) -> None:
-        """191: surface_op on step/end is refused, and the enclosure did not follow it."""
+        """Case 191: surface_op on step/end is refused, and the enclosure did not follow it."""
         session = opened()
         with refused("INVALID_SURFACE"):
             session.append(StepEnd(1, 1), surface_op=APPEND)
@@ -98,7 +98,7 @@ class TestAppend:
 
 class TestValidators:
     def test_a_refusal_leaves_no_gap(self) -> None:
-        """193: when a validator raises once and the append is tried again, it gets the same seq."""
+        """Case 193: when a validator raises once and the append is tried again, it gets the same seq."""
         session, raised = log(), []
 
         def once(event: Event) -> None:
@@ -129,7 +129,7 @@ class TestValidators:
 
 class TestPublication:
     def test_nested_append_is_refused(self) -> None:
-        """192: an observer cannot append to the session it hears of; the event it hears stays."""
+        """Case 192: an observer cannot append to the session it hears of; the event it hears stays."""
         failures: list[BaseException] = []
 
         def publish(session: Session, event: Event) -> None:
@@ -172,7 +172,7 @@ class TestSeed:
 
 class TestReplace:
     def test_needs_full_provenance(self) -> None:
-        """194: a replace that does not name every node it shadows is refused, the surface unchanged."""
+        """Case 194: a replace that does not name every node it shadows is refused, the surface unchanged."""
         session = opened()
         say(session)
         before = list(session.surface)
@@ -219,7 +219,7 @@ class TestReplace:
 
 class TestMessages:
     def test_skips_empty_answers_and_wraps_results(self) -> None:
-        """195: an empty assistant/message is skipped; a tool/result is a user message with one block."""
+        """Case 195: an empty assistant/message is skipped; a tool/result is a user message with one block."""
         session = opened()
         calls(session, 1, ["c"], ["c"], ["c"])
         session.append(AssistantMessage(1, 1, (), MODEL), surface_op=APPEND)

@@ -233,7 +233,7 @@ class TestEvents:
                     await anyio.lowlevel.checkpoint()
 
     async def test_raising_observers_change_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
-        """192: the event is committed, later observers hear of it, the failure is logged."""
+        """Case 192: the event is committed, later observers hear of it, the failure is logged."""
         listener = Listener()
 
         def fail(session: Any, event: Any) -> None:
@@ -264,7 +264,7 @@ class TestEvents:
             assert sorted(heard) == list(range(len(turns())))
 
     async def test_nothing_can_be_appended_while_observers_hear(self, caplog: pytest.LogCaptureFixture) -> None:
-        """192: a nested append is refused inside the observer only."""
+        """Case 192: a nested append is refused inside the observer only."""
         async with sessions(None, Plugin("nest", session_event=lambda session, event: say(session))) as made:
             session = await live(made)
             append(session)
@@ -368,7 +368,7 @@ class TestDispose:
 
 class TestResume:
     async def test_continues(self, kept: Kept) -> None:
-        """198: header, events, turn numbers and seqs go on where they stopped; only the new suffix is written."""
+        """Case 198: header, events, turn numbers and seqs go on where they stopped; only the new suffix is written."""
         async with sessions(kept.open()) as made:
             first = await live(made, "s", cwd="/w", delegation_depth=2)
             append(first)
@@ -387,7 +387,7 @@ class TestResume:
         assert [e.data.turn for e in found.events if e.type == "turn/start"] == [1, 2]
 
     async def test_repairs(self, kept: Kept) -> None:
-        """202: a crashed turn is closed before anybody sees the session."""
+        """Case 202: a crashed turn is closed before anybody sees the session."""
         session = Session(header(), CODEC)
         calls(session, begin(session), ["a"], ["a"])
         await stored(kept.open(), list(session.events))
@@ -399,7 +399,7 @@ class TestResume:
         check_valid((await kept.open().load("s")).events)
 
     async def test_of_nobody(self, kept: Kept) -> None:
-        """206: an unknown id is an error, and nothing is made."""
+        """Case 206: an unknown id is an error, and nothing is made."""
         async with sessions(kept.open()) as made:
             with refused("SESSION_NOT_FOUND", "'ghost'"):
                 await made.resume("ghost")
@@ -413,7 +413,7 @@ class TestResume:
                 await made.resume("s")
 
     async def test_twice_at_once(self, kept: Kept) -> None:
-        """206: of two private copies the first to enter wins; the other cannot enter even later."""
+        """Case 206: of two private copies the first to enter wins; the other cannot enter even later."""
         await stored(kept.open(), turns())
         async with sessions(kept.open()) as made:
             one, other = await made.resume("s"), await made.resume("s")
@@ -444,7 +444,7 @@ class TestResume:
             assert session.open_turn == 2
 
     async def test_a_plugin_may_refuse(self, kept: Kept) -> None:
-        """206: a failing entry publishes nothing, and a retry works."""
+        """Case 206: a failing entry publishes nothing, and a retry works."""
         await stored(kept.open(), turns())
         async with sessions(kept.open(), failing("session_created")) as made:
             with pytest.raises(ValueError, match="no"):
@@ -495,7 +495,7 @@ class TestFork:
             assert len((await made.fork(parent, len(turns()) - 1)).events) == len(turns())
 
     async def test_refusals(self, kept: Kept) -> None:
-        """197: each misuse has its code; a taken child id is checked first."""
+        """Case 197: each misuse has its code; a taken child id is checked first."""
         async with sessions(kept.open()) as made:
             parent = await live(made, "p")
             append(parent)

@@ -47,7 +47,7 @@ class TestTornTail:
         assert plan(events, hole, CODEC) == ()
 
     def test_an_unreadable_last_record_is_cut(self) -> None:
-        """201: what comes after the last turn/end may be torn; the complete records before it stay."""
+        """Case 201: what comes after the last turn/end may be torn; the complete records before it stay."""
         lines = texts(steps(after=1))
         events, hole = read([*lines[:-1], lines[-1][:20]])
         assert len(events) == len(lines) - 1
@@ -57,7 +57,7 @@ class TestTornTail:
 
     @pytest.mark.parametrize("bad", ["{", "", "null", '{"type":"x"}', '{"type":"x","seq":1,"time":0,"data":0,"x":1}'])
     def test_damage_before_a_turn_end_is_corruption(self, bad: str) -> None:
-        """201: an unreadable record with a turn/end after it is refused."""
+        """Case 201: an unreadable record with a turn/end after it is refused."""
         lines = texts(turns(2))
         lines[1] = bad
         with refused("SESSION_CORRUPT", "record 1"):
@@ -117,7 +117,7 @@ class TestClosers:
         assert closers(turns(2), CODEC) == []
 
     def test_of_a_batch_in_flight(self) -> None:
-        """202: a started call's outcome is unknown, one that was not started may be tried again."""
+        """Case 202: a started call's outcome is unknown, one that was not started may be tried again."""
         events = steps("a", "b", "c", started=["a", "b"], done=["a"], after=1)
         added = closers(events, CODEC)
         assert kinds(added) == ["tool/result", "tool/result", "step/end", "turn/end"]
@@ -134,7 +134,7 @@ class TestClosers:
         check_valid([*events, *added])
 
     def test_are_the_same_every_time(self) -> None:
-        """202: repair is deterministic."""
+        """Case 202: repair is deterministic."""
         events = steps("a", "b", started=["a"])
         assert closers(events, CODEC) == closers(events, CODEC)
 

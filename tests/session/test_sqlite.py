@@ -154,7 +154,7 @@ class TestRows:
         ["data = 'x'", "data = x'ff'", "data = 5", "time = -1", "time = 1.5", "surface_op = '1'", "type = x'ff'"],
     )
     async def test_damage_in_the_open_turn_is_cut(self, path: Path, column: str) -> None:
-        """201: a row that cannot be used, after the last turn/end, is a torn tail; load removes it and what follows."""
+        """Case 201: a row that cannot be used, after the last turn/end, is a torn tail; load removes it and what follows."""
         events = steps("a", after=1)
         await self.made(path, events)
         at = len(turns()) + 2
@@ -169,7 +169,7 @@ class TestRows:
         await store.aclose()
 
     async def test_damage_before_a_turn_end_is_refused(self, path: Path) -> None:
-        """201: otherwise it is corruption; the error names file and session."""
+        """Case 201: otherwise it is corruption; the error names file and session."""
         await self.made(path, turns(2))
         await change(path, "DELETE FROM events WHERE seq = 2")
         for look in (SqliteStore(path).load, SqliteStore(path).inspect):

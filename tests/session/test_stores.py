@@ -52,7 +52,7 @@ async def in_order(*calls: Callable[[], Awaitable[object]]) -> None:
 
 class TestRoundTrip:
     async def test_what_is_appended_is_loaded(self, kept: Kept) -> None:
-        """199: create, append, load: identical header and events, for a new store object too."""
+        """Case 199: create, append, load: identical header and events, for a new store object too."""
         store, session = kept.open(), log()
         append(session, 3)
         events = list(session.events)
@@ -109,7 +109,7 @@ class TestRoundTrip:
 
 class TestCreate:
     async def test_stores_nothing(self, kept: Kept) -> None:
-        """199: a session that was only created is in no list and cannot be loaded."""
+        """Case 199: a session that was only created is in no list and cannot be loaded."""
         store = kept.open()
         await store.create(header())
         assert await store.list() == []
@@ -163,7 +163,7 @@ class TestCreate:
 
 class TestAppend:
     async def test_refuses_a_gap(self, kept: Kept) -> None:
-        """200: a batch with a gap, inside or at its start, leaves the store unchanged."""
+        """Case 200: a batch with a gap, inside or at its start, leaves the store unchanged."""
         store, events = kept.open(), turns(2)
         await stored(store, events[:3])
         before = kept.files()
@@ -275,7 +275,7 @@ class TestIdempotent:
 
 class TestRepair:
     async def test_closes_an_interrupted_turn(self, kept: Kept) -> None:
-        """202: a log whose writer died in a tool batch is closed, durably; a second load changes nothing."""
+        """Case 202: a log whose writer died in a tool batch is closed, durably; a second load changes nothing."""
         events = steps("a", "b", started=["a"], after=1)
         await stored(kept.open(), events)
         first = await kept.open().load("s")

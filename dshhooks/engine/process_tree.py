@@ -1,0 +1,121 @@
+"""Everything one process started: found, so that it can be ended.
+
+The process leads a session and a group of its own. Its descendants may leave both, so on Linux four signs are looked
+for in ``/proc``: that session, that group, a parent which belongs to it, and a mark in the environment, which a daemon
+without parents still has. Elsewhere the group is all that is known.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["MARK", "ProcessTree"]
+
+# Marks add up, so that what a nested run starts is still found by the outer one.
+MARK: Final = "DSHHOOKS_COMMAND"
+
+_PROC: Final = "/proc"
+
+
+class _Entry(NamedTuple):
+    pid: int
+    parent: int
+    group: int
+    session: int
+    started: int
+
+
+class ProcessTree:
+    """The processes of one command. Made before it starts; ``leader`` is set when it has.
+
+    Args:
+        environment: What the command is to be given; :attr:`environment` is that with the mark.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        mark, outer = secrets.token_hex(8), environment.get(MARK)
+        self.environment = {**environment, MARK: f"{outer}:{mark}" if outer else mark}
+        self.leader = -1
+        self._mark = mark.encode()
+
+    def send(self, number: int) -> bool:
+        """Send a signal to all of it, 0 for none; say whether anything of it is alive.
+
+        Reads ``/proc``: a matter of milliseconds, for a worker thread.
+        """
+        if not os.path.exists(f"{_PROC}/self/stat"):
+            return self._send_group(number)
+        members = self._members()
+        # The group in one step, which no fork gets ahead of; only while somebody is in it: numbers are used again.
+        if number and any(member.group == self.leader for member in members):
+            self._send_group(number)
+        for member in members:
+            if number and member.group != self.leader:
+                _send(member, number)
+        return bool(members)
+
+    def _send_group(self, number: int) -> bool:
+        if self.leader <= 0:
+            return False
+        try:
+            os.killpg(self.leader, number)
+        except OSError:
+            return False
+        return True
+
+    def _members(self) -> list[_Entry]:
+        running = list(_running())
+        found = {entry.pid for entry in running if self._belongs(entry)}
+        while more := {entry.pid for entry in running if entry.parent in found} - found:
+            found |= more
+        return [entry for entry in running if entry.pid in found]
+
+    def _belongs(self, entry: _Entry) -> bool:
+        if self.leader in (entry.pid, entry.group, entry.session):
+            return True
+        try:
+            with open(f"{_PROC}/{entry.pid}/environ", "rb") as file:
+                return self._mark in file.read()
+        except OSError:
+            return False  # gone, or somebody else's
+
+
+def _running() -> Iterator[_Entry]:
+    for name in os.listdir(_PROC):
+        if name.isdecimal():
+            entry = _read(int(name))
+            if entry is not None:
+                yield entry
+
+
+def _read(pid: int) -> _Entry | None:
+    """Read one process; ``None``: it is gone, or ended and not yet collected."""
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb") as file:
+            line = file.read()
+    except OSError:
+        return None
+    state, *numbers = line[line.rindex(b")") + 2 :].split()  # the name before may hold spaces and parentheses
+    if state in (b"Z", b"X"):
+        return None
+    return _Entry(pid, int(numbers[0]), int(numbers[1]), int(numbers[2]), int(numbers[18]))
+
+
+def _send(entry: _Entry, number: int) -> None:
+    """Signal one process through a handle: its number may be a stranger's by now."""
+    try:
+        handle = os.pidfd_open(entry.pid)
+    except OSError:
+        return
+    try:
+        now = _read(entry.pid)
+        if now is not None and now.started == entry.started:
+            signal.pidfd_send_signal(handle, number)
+    except OSError:
+        return
+    finally:
+        os.close(handle)
