@@ -1,6 +1,6 @@
 """Run every benchmark, print one table, write the JSON: what ``make bench`` calls.
 
-``python benchmarks/run.py [engine pipeline startup memory probes]`` runs only those named. Exits 1 when a promised
+``python benchmarks/run.py [engine pipeline agent startup memory probes]`` runs only those named. Exits 1 when a promised
 figure was missed.
 """
 
@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import engine, memory, pipeline, probes, startup
+from benchmarks import agent, agent_peers, engine, memory, pipeline, probes, startup
 from benchmarks.harness_kit import finish
 from benchmarks.peers import DISTRIBUTIONS
 
-MEASURED = {"engine": engine.rows, "pipeline": pipeline.rows, "startup": startup.rows, "memory": memory.rows}
+MEASURED = {"engine": engine.rows, "pipeline": pipeline.rows, "agent": agent.rows, "startup": startup.rows,
+            "memory": memory.rows}  # fmt: skip
 
 
 def main() -> int:
@@ -30,7 +31,7 @@ def main() -> int:
         if name in wanted:
             print(f"measuring {name} ...", file=sys.stderr)
             rows += measure()
-    code = finish("all", rows, DISTRIBUTIONS) if rows else 0
+    code = finish("all", rows, (*DISTRIBUTIONS, agent_peers.DISTRIBUTIONS[0])) if rows else 0
     return max(code, probes.main()) if "probes" in wanted else code
 
 

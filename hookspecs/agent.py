@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hookspecs.call_config import LlmCallConfig
 from hookspecs.decisions import AllowPrompt, BlockPrompt, ContinueTurn, FailRequest, RetryRequest, StopTurn
 from hookspecs.markers import Authority, hookspec
-from hookspecs.model import LlmCallConfig
 from hookspecs.values import Message
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from attrs import field, frozen
 
+from hookspecs.call_config import LlmCallConfig, strings
 from hookspecs.json import MISSING
 from hookspecs.signal import NEVER, CancelSignal
 from hookspecs.values import ContentBlock, Message
@@ -191,24 +192,6 @@ class ToolSchema:
     parameters: Any
 
 
-def _strings(values: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(values, str):  # an iterable of letters, which nobody meant
-        raise TypeError(f"stop must be a sequence of strings, not {values!r}")
-    return tuple(values)
-
-
-@frozen
-class LlmCallConfig:
-    """Provider, model and sampling of one conversation's requests; ``None`` leaves it to the provider."""
-
-    provider: str
-    model: str
-    reasoning_effort: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = field(default=(), converter=_strings)
-
-
 def _messages(values: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(values)
 
@@ -240,7 +223,7 @@ class GenerateOptions:
     reasoning_effort: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
-    stop: tuple[str, ...] = field(default=(), converter=_strings)
+    stop: tuple[str, ...] = field(default=(), converter=strings)
     signal: CancelSignal = NEVER
     session_id: str | None = None
     purpose: Literal["compaction", "session-title"] | None = None

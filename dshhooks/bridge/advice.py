@@ -46,7 +46,7 @@ def advise(pattern: str, matcher: Matcher, dialect: str, rules: Rules, path: str
         report.add("warning", "matcher-never-matches", path,
                    "names are compared literally here: a pattern can never match",
                    "list the names, or read the file in the profile current")  # fmt: skip
-    elif matcher.kind == "regex" and _GLOB.search(pattern):
+    elif "*" in pattern and matcher.kind == "regex" and _GLOB.search(pattern):
         report.add("warning", "matcher-glob", path, "a star after a letter repeats that letter: this is no glob",
                    f"did you mean {_GLOB.sub(lambda found: found[0][:-1] + '.*', pattern)!r}?")  # fmt: skip
 
@@ -61,7 +61,7 @@ def _case(pattern: str, path: str, report: Report) -> None:
 
 def _is_rule(pattern: str, matcher: Matcher) -> bool:
     """Tell permission rules from regular expressions with brackets, such as ``Ba(sh|t)`` or ``Bash(Output)?``."""
-    if not _RULE.fullmatch(pattern) or _ALTERNATIVES.fullmatch(pattern):
+    if not pattern.endswith(")") or not _RULE.fullmatch(pattern) or _ALTERNATIVES.fullmatch(pattern):
         return False
     return not matcher.matches(pattern.partition("(")[0])
 

@@ -90,7 +90,9 @@ def _parts(text: str, folder: str) -> Iterator[str]:
     for command in _COMMANDS.split(text):
         command = command.strip()
         yield command
-        yield _ASSIGNMENTS.sub("", command, count=1)
+        assignments = _ASSIGNMENTS.match(command)
+        if assignments is not None:
+            yield command[assignments.end() :]
 
 
 @functools.lru_cache(maxsize=1024)

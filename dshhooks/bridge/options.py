@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from attrs import field, frozen
 
@@ -16,6 +16,7 @@ from dshhooks.bridge.model import Hook, OnError, Source
 
 __all__ = ["BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"]
 
+T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
 
@@ -102,19 +103,26 @@ class Limits:
     line: int = field(default=1 << 24, validator=_count)
 
 
-# A mapping will do where one of these classes is wanted: that is what a configuration file holds.
+def _made(kind: Callable[..., T], name: str, value: T | Mapping[str, Any]) -> T:
+    """Take a mapping where an options class is wanted: that is what a configuration file holds."""
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return kind(**value)
+    except (ValueError, TypeError) as exc:
+        raise type(exc)(f"{name}: {exc}") from exc
 
 
 def _llm(value: LlmOptions | Mapping[str, Any] | None) -> LlmOptions | None:
-    return LlmOptions(**value) if isinstance(value, Mapping) else value
+    return None if value is None else _made(LlmOptions, "llm", value)
 
 
 def _proxy(value: ProxyOptions | Mapping[str, Any] | None) -> ProxyOptions | None:
-    return ProxyOptions(**value) if isinstance(value, Mapping) else value
+    return None if value is None else _made(ProxyOptions, "proxy", value)
 
 
 def _limits(value: Limits | Mapping[str, Any]) -> Limits:
-    return Limits(**value) if isinstance(value, Mapping) else value
+    return _made(Limits, "limits", value)
 
 
 _NO_ALIASES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})

@@ -16,6 +16,7 @@ __all__ = ["main"]
 
 # verb -> module holding a click command of that name
 _VERBS = {
+    "bridge": "dshhooks.cli.bridge",
     "call": "dshhooks.cli.call",
     "demo": "dshhooks.cli.demo",
     "hooks": "dshhooks.cli.hooks",

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from attrs import frozen
 
 from dshhooks.cli.options import Switches, stdin_text, with_switches
 
@@ -29,16 +30,7 @@ __all__ = ["run"]
 )
 @click.option("--json", "as_json", is_flag=True, help="One event of the session a line on stdout.")
 @with_switches
-def run(
-    prompt: str,
-    provider: str | None,
-    model: str | None,
-    base_url: str | None,
-    session_id: str | None,
-    approve: str | None,
-    as_json: bool,
-    switches: Switches,
-) -> None:
+def run(prompt: str, switches: Switches, **options: Any) -> None:
     """Send PROMPT ("-" reads it from stdin) to an agent and show what it does.
 
     Ctrl-C cancels the turn and leaves a session that can be continued; a second one leaves at once. Exits 0 when the
@@ -50,39 +42,46 @@ def run(
         text = stdin_text() if prompt == "-" else prompt
     except ValueError as exc:
         raise click.UsageError(f"the prompt on stdin is not UTF-8: {exc}") from None
-    sys.exit(anyio.run(_run, text, provider, model, base_url, session_id, approve, as_json, switches))
+    sys.exit(anyio.run(_run, text, _Options(**options), switches))
 
 
-async def _run(
-    prompt: str,
-    provider: str | None,
-    model: str | None,
-    base_url: str | None,
-    session_id: str | None,
-    approve: str | None,
-    as_json: bool,
-    switches: Switches,
-) -> int:
-    import anyio
+@frozen
+class _Options:
+    """What the command line says about the run."""
 
+    provider: str | None
+    model: str | None
+    base_url: str | None
+    session_id: str | None
+    approve: str | None
+    as_json: bool
+
+
+async def _run(prompt: str, options: _Options, switches: Switches) -> int:
     from dshhooks.cli.view import Answerer, JsonView, TextView
     from dshhooks.harness import Harness
 
-    view: Any = JsonView() if as_json else TextView()
-    async with Harness.open(switches.load(), plugins=[view, *Answerer.for_terminal(approve)]) as harness:
-        provider = provider or harness.config.agent.provider or ("openai" if base_url else "scripted")
-        _serve(harness, provider, base_url)
-        model = model or harness.config.agent.model or ("demo" if provider == "scripted" else None)
-        agent = await _agent(harness, session_id, provider, model)
-        if harness.config.store.url is None and session_id is not None:
+    view: Any = JsonView() if options.as_json else TextView()
+    async with Harness.open(switches.load(), plugins=[view, *Answerer.for_terminal(options.approve)]) as harness:
+        agent = await _agent(harness, options)
+        if harness.config.store.url is None and options.session_id is not None:
             click.echo("note: no [store] is configured, so this session is gone when the command ends", err=True)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_cancel_on_interrupt, agent)
-            agent.followup(prompt)
-            await agent.when_idle()
-            tasks.cancel_scope.cancel()
+        killed = await _turn(agent, prompt)
         view.finish(agent)
-        return _exit_code(agent)
+        return 128 + signal.SIGTERM if killed else _exit_code(agent)
+
+
+async def _turn(agent: Agent, prompt: str) -> bool:
+    """Run the prompt's turn to its end; return whether somebody asked the process to terminate meanwhile."""
+    import anyio
+
+    asked: list[int] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_cancel_on_signal, agent, asked)
+        agent.followup(prompt)
+        await agent.when_idle()
+        tasks.cancel_scope.cancel()
+    return signal.SIGTERM in asked
 
 
 def _serve(harness: Harness, provider: str, base_url: str | None) -> None:
@@ -102,9 +101,14 @@ def _serve(harness: Harness, provider: str, base_url: str | None) -> None:
         raise click.UsageError(f"--provider {provider}: nobody serves it; there are: {known}")
 
 
-async def _agent(harness: Harness, session_id: str | None, provider: str, model: str | None) -> Agent:
+async def _agent(harness: Harness, options: _Options) -> Agent:
+    """Resume or create the agent, on the provider and model that were asked for."""
     from hookspecs.errors import HarnessError
 
+    configured, session_id = harness.config.agent, options.session_id
+    provider = options.provider or configured.provider or ("openai" if options.base_url else "scripted")
+    _serve(harness, provider, options.base_url)
+    model = options.model or configured.model or ("demo" if provider == "scripted" else None)
     if session_id is not None:
         try:
             return await harness.resume_agent(session_id, provider=provider, model=model)
@@ -114,13 +118,15 @@ async def _agent(harness: Harness, session_id: str | None, provider: str, model:
     return await harness.create_agent(provider=provider, model=model, session_id=session_id, cwd=os.getcwd())
 
 
-async def _cancel_on_interrupt(agent: Agent) -> None:
+async def _cancel_on_signal(agent: Agent, asked: list[int]) -> None:
+    """Cancel the turn on SIGINT or SIGTERM, so that what its tools started is cleaned up; leave at once on another."""
     import anyio
 
-    with anyio.open_signal_receiver(signal.SIGINT) as signals:
-        async for _ in signals:
-            if agent.owner_signal().aborted:
-                os._exit(130)  # asked twice: what was acknowledged is in the store, the rest is repaired on resume
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            if asked:
+                os._exit(128 + number)  # what was acknowledged is in the store, the rest is repaired on resume
+            asked.append(number)
             click.echo("\ncancelling; once more to leave at once", err=True)
             agent.cancel()
 

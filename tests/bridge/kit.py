@@ -61,7 +61,9 @@ def home_and_project(folder: Path, files: Mapping[str, Any], **options: Any) -> 
     return load(BridgeOptions(**options), environ={})
 
 
-def commands(configuration: Configuration, event: str, payload: Mapping[str, Any] | None = None, **more: Any) -> list[str]:
+def commands(
+    configuration: Configuration, event: str, payload: Mapping[str, Any] | None = None, **more: Any
+) -> list[str]:
     """The commands that would run, in order, without their ``echo``."""
     verdicts = matching(configuration, event, payload or {}, **more)
     return [(verdict.hook.command or "").removeprefix("echo ") for verdict in verdicts]
@@ -77,6 +79,8 @@ def codes(outcome: Outcome) -> list[str]:
     return [note.code for note in outcome.notes]
 
 
-def decode(code: int | None, stdout: bytes | str = "", stderr: bytes | str = "", event: str = "PreToolUse", **more: Any) -> Outcome:
+def decode(
+    code: int | None, stdout: bytes | str = "", stderr: bytes | str = "", event: str = "PreToolUse", **more: Any
+) -> Outcome:
     """Decode what a hook left behind."""
     return decode_response(RawResult(code, stdout, stderr), event, **more)

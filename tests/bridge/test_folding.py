@@ -75,7 +75,10 @@ class TestTexts:
 
     def test_order(self):
         """Each run's contexts, then what it printed; then the next run."""
-        runs = [Outcome(exit_code=0, stdout="p1\n", contexts=("a", "b")), Outcome(exit_code=0, contexts="c", stdout="p2")]
+        runs = [
+            Outcome(exit_code=0, stdout="p1\n", contexts=("a", "b")),
+            Outcome(exit_code=0, contexts="c", stdout="p2"),
+        ]
         assert fold(runs, "SessionStart").contexts == ("a", "b", "p1", "c", "p2")
 
     def test_printed_text_counts_where_it_may(self):
@@ -83,13 +86,18 @@ class TestTexts:
         printed = Outcome(exit_code=0, stdout="text")
         for event in EVENTS.values():
             assert fold([printed], event.name).contexts == (("text",) if event.context_stdout else ())
-        for outcome in (Outcome(exit_code=1, stdout="x"), Outcome(exit_code=0, stdout="{}", plain=False),
-                        Outcome(exit_code=0, stdout=" \n"), Outcome(stdout="x"), Outcome(exit_code=0, contexts=" ")):  # fmt: skip
+        failed, structured = Outcome(exit_code=1, stdout="x"), Outcome(exit_code=0, stdout="{}", plain=False)
+        blank = (Outcome(exit_code=0, stdout=" \n"), Outcome(exit_code=0, contexts=" "))
+        for outcome in (failed, structured, *blank, Outcome(stdout="x")):
             assert fold([outcome], "SessionStart").contexts == ()
 
     def test_messages_and_wishes(self):
         """They are collected in order."""
-        runs = [say("none", messages=("m",), update_input={"a": 1}), say("none"), say("deny", messages="n", update_input={})]
+        runs = [
+            say("none", messages=("m",), update_input={"a": 1}),
+            say("none"),
+            say("deny", messages="n", update_input={}),
+        ]
         folded = fold(runs, "PreToolUse")
         assert (folded.messages, folded.update_inputs) == (("m", "n"), ({"a": 1}, {}))
 
@@ -158,8 +166,8 @@ class TestWire:
     def test_a_dispatch(self):
         """A run record says which hook it was, and nothing that may hold a secret."""
         source = Source("/f", "claude", "current", "user")
-        hook = Hook("id", "webhook", source, "tool:before", "PreToolUse", "Bash", url="http://u:p@h/", headers={"A": "k"},
-                    env={"K": "secret"})  # fmt: skip
+        secrets = {"headers": {"A": "secret"}, "env": {"K": "secret"}, "url": "http://u:p@h/"}
+        hook = Hook("id", "webhook", source, "tool:before", "PreToolUse", "Bash", **secrets)
         outcome = Outcome(exit_code=2, stderr="no", decision="deny", reason="no", stdout_truncated=True)
         document = Dispatch("tool:before", fold([outcome], "tool:before"), [Run(hook, outcome, 1.5, "late")]).as_json()
         assert document["canonical"] == "tool:before"

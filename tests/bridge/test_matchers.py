@@ -12,7 +12,9 @@ from dshhooks.bridge.matchers import MATCH_ALL, MatcherError, compile_matcher
 from dshhooks.bridge.options import BridgeOptions
 from tests.bridge.kit import commands, found, group, open_file, parsed
 
-READINGS = [(dialect, profile) for dialect in DIALECTS for profile in PROFILES if profile_of(dialect, profile) == profile]
+READINGS = [
+    (dialect, profile) for dialect in DIALECTS for profile in PROFILES if profile_of(dialect, profile) == profile
+]
 TOOL = {"claude": "PreToolUse", "codex": "PreToolUse", "opencode": "tool.execute.before", "native": "tool:before"}
 
 
@@ -168,9 +170,10 @@ class TestForeignSyntax:
     @pytest.mark.parametrize("pattern", [r"\p{L}+", "[[:alpha:]]+", "x(?i)bash", r"\u{1F600}", "[[a]&&b]"])
     def test_unsupported_syntax_is_refused(self, pattern):
         """What Python cannot say, or says differently, is reported; nothing is guessed, and no warning leaks."""
-        with warnings.catch_warnings(), pytest.raises(MatcherError) as raised:
+        with warnings.catch_warnings():
             warnings.simplefilter("error")
-            compile_matcher(pattern, rules("codex", "current"))
+            with pytest.raises(MatcherError) as raised:
+                compile_matcher(pattern, rules("codex", "current"))
         assert raised.value.code in ("matcher-unsupported", "matcher-invalid")
 
     @pytest.mark.parametrize("pattern", ["(", "*foo", "[a", "a**", "(?<1>x)"])

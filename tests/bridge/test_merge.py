@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -131,7 +132,7 @@ class TestPinned:
         ("path", "data", "dialect"),
         [
             ("settings.json", {}, "claude"), ("settings.local.json", {}, "claude"), ("x.json", {}, "claude"),
-            ("hooks.json", {}, "codex"), (".codex/hooks.json", {}, "codex"), ("my-plugin/hooks/hooks.json", {}, "claude"),
+            ("hooks.json", {}, "codex"), (".codex/hooks.json", {}, "codex"), ("plugin/hooks/hooks.json", {}, "claude"),
             ("opencode.json", {}, "opencode"), ("opencode.jsonc", {}, "opencode"), (".dsh-hooks.json", {}, "native"),
             ("dsh-hooks.json", {}, "native"), ("hooks.json", NATIVE, "native"), ("x.json", NATIVE, "native"),
             ("hooks.json", {"events": {}}, "codex"), ("x.json", [], "claude"),
@@ -209,7 +210,9 @@ class TestBroken:
         """A file nobody may read is an error."""
         path = write(tmp_path / "settings.json", claude("a"))
         path.chmod(0)
-        assert found(load(BridgeOptions(config_path=path), environ={}).diagnostics) == [("error", "file-unreadable", "")]
+        assert found(load(BridgeOptions(config_path=path), environ={}).diagnostics) == [
+            ("error", "file-unreadable", "")
+        ]
 
     def test_a_file_where_a_folder_should_be(self, tmp_path):
         """Then there is nothing at that place."""
@@ -223,7 +226,9 @@ class TestBroken:
 
     def test_comments_where_they_may_be(self, tmp_path):
         """A .jsonc file may have comments and trailing commas; positions of errors stay right."""
-        text = '{ // one\n "hooks": { /* two\n lines */ "session.idle": [{"hooks": [{"command": "echo a // , }"},]}], },}'
+        text = (
+            '{ // one\n "hooks": { /* two\n lines */ "session.idle": [{"hooks": [{"command": "echo a // , }"},]}], },}'
+        )
         assert commands(open_file(tmp_path / "opencode.jsonc", text), "Stop") == ["a // , }"]
         configuration = open_file(tmp_path / "opencode.jsonc", '/* a\n b */\n{"hooks": }')
         assert "line 3, column 11" in configuration.diagnostics[0].message
@@ -264,7 +269,7 @@ class TestSwitch:
 class TestTrust:
     """What comes with a checkout runs only when somebody agreed."""
 
-    FILES = {
+    FILES: ClassVar = {
         "home/.claude/settings.json": claude("home"),
         "project/.claude/settings.json": claude("project", disableAllHooks=True),
         "project/.claude/settings.local.json": claude("local"),

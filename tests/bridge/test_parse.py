@@ -85,7 +85,10 @@ class TestRealFiles:
     def test_the_order_of_keys_does_not_matter(self):
         """Hooks before their matcher, type after the command: all the same."""
         result, _ = parsed(json.loads((CONFIGS / "codex-xhawk-key-order.json").read_text("utf-8")), "codex")
-        assert [(made.matcher, made.hooks[0].timeout) for made in result.groups] == [("startup|resume", 5.0), (None, 5.0)]
+        assert [(made.matcher, made.hooks[0].timeout) for made in result.groups] == [
+            ("startup|resume", 5.0),
+            (None, 5.0),
+        ]
 
 
 class TestRoot:
@@ -241,7 +244,9 @@ class TestGroups:
         configuration = open_file(tmp_path / "settings.json", data, lenient=True)
         assert commands(configuration, "PreToolUse", subject="Bash") == ["flat"]
         assert commands(configuration, "PreToolUse", subject="Edit") == ["flat", "named"]
-        assert found(configuration.diagnostics, "error") == [("error", "matcher-invalid", "/hooks/PreToolUse/2/matcher")]
+        assert found(configuration.diagnostics, "error") == [
+            ("error", "matcher-invalid", "/hooks/PreToolUse/2/matcher")
+        ]
         assert configuration.groups[1].hooks[0].path == "/hooks/PreToolUse/1"
 
 
@@ -266,7 +271,9 @@ class TestHooks:
     def test_a_command_is_needed(self, hook):
         """Case 32: without one the hook is skipped, and the group stays with the others."""
         result, notes = parsed({"hooks": {"PreToolUse": [{"hooks": [hook, echo("b")]}]}})
-        assert [(note.level, note.path.startswith("/hooks/PreToolUse/0/hooks/0")) for note in notes] == [("error", True)]
+        assert [(note.level, note.path.startswith("/hooks/PreToolUse/0/hooks/0")) for note in notes] == [
+            ("error", True)
+        ]
         assert len(result.groups[0].hooks) == 1
 
     @pytest.mark.parametrize(
@@ -286,7 +293,9 @@ class TestHooks:
         assert made is None
         assert [note.level for note in notes] == ["error"]
 
-    @pytest.mark.parametrize(("dialect", "word", "kind"), [(d, w, k) for d in TYPE_WORDS for w, k in TYPE_WORDS[d].items()])
+    @pytest.mark.parametrize(
+        ("dialect", "word", "kind"), [(d, w, k) for d in TYPE_WORDS for w, k in TYPE_WORDS[d].items()]
+    )
     def test_every_word_is_its_kind(self, dialect, word, kind):
         """The table of types is what the parser does."""
         made, notes = one_hook({"type": word, "command": "c", "url": "http://x/", "prompt": "p"}, dialect)

@@ -65,7 +65,7 @@ def test_golden(reading, dispatched):
     dialect, profile = reading
     made = told(hook(dialect, profile=profile), {"session_id": "s", **CALL}, dispatched, cwd="/w")
     assert made == GOLDEN[reading]
-    assert list(made)[0] == ("event" if dialect == "native" else "session_id")
+    assert next(iter(made)) == ("event" if dialect == "native" else "session_id")
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=lambda event: event.name)
@@ -210,11 +210,16 @@ class TestEncoding:
                 check_payload(payload)
 
 
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | FLOATS | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
 @given(
-    st.dictionaries(st.text(max_size=12), st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=6,
-    ), max_size=6),
+    st.dictionaries(st.text(max_size=12), VALUES, max_size=6),
     st.sampled_from(DIALECTS), st.sampled_from(PROFILES), st.sampled_from(sorted(EVENTS)),
 )  # fmt: skip
 def test_any_payload_can_be_told(payload, dialect, profile, event):

@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dshhooks.bridge.dialects import DIALECTS, PROFILES, TYPE_WORDS, UNSUPPORTED_EVENTS
+from dshhooks.bridge.dialects import DIALECTS, PROFILES, TYPE_WORDS, UNSUPPORTED_EVENTS, rules
 from dshhooks.bridge.events import EVENTS
 from dshhooks.bridge.folding import fold
 from dshhooks.bridge.matchers import MatcherError, compile_matcher
@@ -17,7 +17,6 @@ from dshhooks.bridge.outcomes import RawResult
 from dshhooks.bridge.payloads import Payloads
 from dshhooks.bridge.response import decode_response
 from dshhooks.bridge.selection import matching, select
-from dshhooks.bridge.dialects import rules
 from tests.bridge.kit import parsed
 
 NAMES = sorted({name for event in EVENTS.values() for name in event.names} | UNSUPPORTED_EVENTS["claude"])
@@ -26,13 +25,16 @@ MEMBERS = [
     "env", "cwd", "onError", "onFailure", "failClosed", "statusMessage", "async", "asyncRewake", "if", "once",
     "commandWindows", "command_windows", "windows", "bash", "description", "matcher", "hooks",
 ]  # fmt: skip
-WORDS = sorted({word for words in TYPE_WORDS.values() for word in words} | {"mcp_tool", "Command", "bash", "block", "chat"})
+WORDS = sorted(
+    {word for words in TYPE_WORDS.values() for word in words} | {"mcp_tool", "Command", "bash", "block", "chat"}
+)
 
+KEYS = st.text(max_size=5) | st.sampled_from(MEMBERS)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.sampled_from(WORDS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.sampled_from(MEMBERS), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 def mostly(right: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
@@ -41,7 +43,9 @@ def mostly(right: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
 
 
 TEXT = st.text(max_size=12) | st.sampled_from(["echo a", "http://host/x", "Bash(x *)", "${CLAUDE_PROJECT_DIR}/x", "'"])
-PATTERN = st.sampled_from(["Bash", "", "*", "(", "a|b", "mcp__.*", "Bash(x*)", "(?<n>x)", "\\p{L}", "[[:a:]]"]) | st.text(max_size=8)
+PATTERN = st.sampled_from(
+    ["Bash", "", "*", "(", "a|b", "mcp__.*", "Bash(x*)", "(?<n>x)", "\\p{L}", "[[:a:]]"]
+) | st.text(max_size=8)
 HOOK = st.fixed_dictionaries({}, optional={
     "type": mostly(st.sampled_from(WORDS)), "command": mostly(TEXT), "url": mostly(TEXT), "prompt": mostly(TEXT),
     "args": mostly(st.lists(TEXT, max_size=2)), "timeout": mostly(st.floats(0.1, 9e3) | st.integers(1, 9000)),
@@ -53,11 +57,15 @@ HOOK = st.fixed_dictionaries({}, optional={
 GROUP = st.fixed_dictionaries(
     {"hooks": mostly(st.lists(mostly(HOOK), max_size=3))}, optional={"matcher": mostly(PATTERN), "x": JSON}
 )
-MAP = st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=6), mostly(st.lists(mostly(GROUP | HOOK), max_size=3)), max_size=4)
+MAP = st.dictionaries(
+    st.sampled_from(NAMES) | st.text(max_size=6), mostly(st.lists(mostly(GROUP | HOOK), max_size=3)), max_size=4
+)
 DOCUMENT = mostly(st.fixed_dictionaries(
     {}, optional={"hooks": mostly(MAP), "events": mostly(MAP), "version": mostly(st.just(1)), "disableAllHooks": JSON}
 ) | MAP)  # fmt: skip
-PAYLOAD = st.dictionaries(st.sampled_from(["tool_name", "tool_input", "source", "reason", "cwd", "error"]), JSON, max_size=4)
+PAYLOAD = st.dictionaries(
+    st.sampled_from(["tool_name", "tool_input", "source", "reason", "cwd", "error"]), JSON, max_size=4
+)
 
 
 @settings(max_examples=400, deadline=None)
@@ -131,8 +139,9 @@ ANSWER = st.dictionaries(
     st.sampled_from(["decision", "reason", "continue", "stopReason", "systemMessage", "additionalContext", "ok", "x"]),
     JSON | st.sampled_from(["block", "approve"]), max_size=4,
 )  # fmt: skip
+SCOPED = ["hookEventName", "permissionDecision", "permissionDecisionReason", "additionalContext", "updatedInput"]
 BLOCK = st.dictionaries(
-    st.sampled_from(["hookEventName", "permissionDecision", "permissionDecisionReason", "additionalContext", "updatedInput"]),
+    st.sampled_from(SCOPED),
     JSON | st.sampled_from(["PreToolUse", "deny", "ask", "allow"]), max_size=4,
 )  # fmt: skip
 
@@ -163,7 +172,9 @@ def test_every_answer_can_be_read(answer, block, code, stderr, dialect, profile,
 def test_every_text_can_be_read(text, code, profile, strict):
     """Any output gives an outcome."""
     for kind in ("shell", "oracle"):
-        outcome = decode_response(RawResult(code, text, text), "SessionStart", profile=profile, kind=kind, strict_json=strict)
+        outcome = decode_response(
+            RawResult(code, text, text), "SessionStart", profile=profile, kind=kind, strict_json=strict
+        )
         fold([outcome], "SessionStart")
 
 

@@ -54,7 +54,9 @@ class TestExitCodes:
         assert (outcome.decision, outcome.reason) == ("deny", BLOCKED)
 
     @pytest.mark.parametrize("profile", PROFILES)
-    @pytest.mark.parametrize("answer", ['{"decision":"approve"}', scoped("allow", permissionDecisionReason="fine"), "{"])
+    @pytest.mark.parametrize(
+        "answer", ['{"decision":"approve"}', scoped("allow", permissionDecisionReason="fine"), "{"]
+    )
     def test_exit_2_beats_what_is_printed(self, profile, answer):
         """Case 69: an approval on stdout changes nothing."""
         outcome = decode(2, answer, "no", profile=profile)
@@ -243,7 +245,9 @@ class TestText:
         assert fold([outcome], "PreToolUse").contexts == ()
         assert (outcome.stdout, outcome.decision) == ("hello", "none")
 
-    @pytest.mark.parametrize("stdout", [b"\xef\xbb\xbf" + BLOCK.encode(), f"\ufeff{BLOCK}", f"\r\n{BLOCK}\r\n", f"  {BLOCK}"])
+    @pytest.mark.parametrize(
+        "stdout", [b"\xef\xbb\xbf" + BLOCK.encode(), f"\ufeff{BLOCK}", f"\r\n{BLOCK}\r\n", f"  {BLOCK}"]
+    )
     def test_marks_and_line_ends(self, stdout):
         """Cases 81, 82: a byte-order mark and white space around JSON do not matter."""
         assert decode(0, stdout).decision == "deny"
@@ -279,7 +283,8 @@ class TestText:
         decode(1, stdout, stdout)
 
     @pytest.mark.parametrize(
-        "text", ['{"a":NaN}', '{"a":-Infinity}', '{"a":' + "9" * 5000 + "}", '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"]
+        "text",
+        ['{"a":NaN}', '{"a":-Infinity}', '{"a":' + "9" * 5000 + "}", '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"],
     )
     def test_hostile_json(self, text):
         """NaN, numbers too long and nesting too deep are invalid, not a crash."""
@@ -370,7 +375,8 @@ class TestOracle:
     @pytest.mark.parametrize(
         "reply",
         ['```json\n{"ok":false}\n```', '```JSON\r\n{"ok":false}\r\n```', '~~~~\n{"ok":false}\n~~~~',
-         'Sure:\n\n```\n{"ok": false}\n```\nDone.', '```\nno\n```\n```json\n{"ok":false}\n```', '```json {"ok":false} ```',
+         'Sure:\n\n```\n{"ok": false}\n```\nDone.', '```\nno\n```\n```json\n{"ok":false}\n```',
+         '```json {"ok":false} ```',
          '\ufeff{"ok":false}', '```json\n{"ok":false}', '````\n{"ok":false,"reason":"```x```"}\n````'],
     )  # fmt: skip
     def test_fences(self, reply):
@@ -382,7 +388,9 @@ class TestOracle:
         reply = json.dumps({"ok": False, "reason": "```json\n{}\n```"})
         assert decode(0, reply, kind="oracle").reason == "```json\n{}\n```"
 
-    @pytest.mark.parametrize("reply", ["", "no", "[]", '"x"', "null", "```\n[1]\n```", '{"ok":"false"}', '{"ok":0}', '{"ok":null}'])
+    @pytest.mark.parametrize(
+        "reply", ["", "no", "[]", '"x"', "null", "```\n[1]\n```", '{"ok":"false"}', '{"ok":0}', '{"ok":null}']
+    )
     def test_unusable_replies(self, reply):
         """Case 113: no object, or an ok that is no boolean, is a failure and not an approval."""
         outcome = decode(0, reply, kind="oracle", on_error="block")

@@ -29,17 +29,17 @@ class TestReasons:
         data = {"hooks": {
             "PreToolUse": [
                 group("edit", matcher="Edit"),
-                {"matcher": "Bash", "hooks": [echo("if", **{"if": "Bash(ls *)"}), echo("once", once=True), echo("runs")]},
+                {"matcher": "Bash", "hooks": [echo("if", **{"if": "Bash(ls *)"}), echo("once", once=True), echo("go")]},
             ],
             "Stop": [group("stop")],
         }}  # fmt: skip
         configuration = open_file(tmp_path / "settings.json", data)
         once = configuration.groups[1].hooks[1].id
         assert reasons(configuration, "PreToolUse", BASH, used={once}) == {
-            "edit": "matcher", "if": "if", "once": "once-used", "runs": "match", "stop": "event-mismatch",
+            "edit": "matcher", "if": "if", "once": "once-used", "go": "match", "stop": "event-mismatch",
         }  # fmt: skip
-        assert commands(configuration, "PreToolUse", BASH, used={once}) == ["runs"]
-        assert commands(configuration, "PreToolUse", BASH) == ["once", "runs"]
+        assert commands(configuration, "PreToolUse", BASH, used={once}) == ["go"]
+        assert commands(configuration, "PreToolUse", BASH) == ["once", "go"]
 
     def test_what_is_not_active(self, tmp_path):
         """Untrusted and switched-off hooks are listed with that reason."""
@@ -70,7 +70,9 @@ class TestDedupe:
     def test_it_is_an_option(self, tmp_path):
         """Without it both run; with it the first, whatever the matchers."""
         files = {
-            "home/.claude/settings.json": {"hooks": {"PreToolUse": [group("a", matcher="Edit"), group("a"), group("b")]}},
+            "home/.claude/settings.json": {
+                "hooks": {"PreToolUse": [group("a", matcher="Edit"), group("a"), group("b")]}
+            },
             "project/.claude/settings.json": {"hooks": {"PreToolUse": [group("a", matcher="Bash")]}},
         }
         configuration = home_and_project(tmp_path, files)
@@ -101,7 +103,8 @@ class TestCondition:
             ("Bash(git push:*)", "git pull", False), ("Bash(git push)", "git push", True),
             ("Bash(git push)", "git push x", False), ("Bash(npm run *)", "npm run test", True),
             ("Bash(rm *)", "cd /tmp && rm -rf x", True), ("Bash(rm *)", "true; rm x", True),
-            ("Bash(rm *)", "A=1 B=2 rm x", True), ("Bash(rm *)", "echo $(rm x)", True), ("Bash(rm *)", "echo rm x", False),
+            ("Bash(rm *)", "A=1 B=2 rm x", True), ("Bash(rm *)", "echo $(rm x)", True),
+            ("Bash(rm *)", "echo rm x", False),
             ("Bash(* --force)", "git push --force", True), ("Bash(git * --force)", "git push --force", True),
             ("Bash(a*b*c)", "abc", True), ("Bash(a*b*c)", "acb", False), ("Bash(ab*ba)", "aba", False),
         ],
@@ -114,8 +117,9 @@ class TestCondition:
     @pytest.mark.parametrize(
         ("rule", "path", "holds"),
         [
-            ("Edit(src/**)", "/w/src/a/b.py", True), ("Edit(src/**)", "/w/test/a.py", False), ("Edit(*.py)", "/w/a.py", True),
-            ("Edit(//w/*)", "/w/a.py", True), ("Edit(./src/*)", "/w/src/a.py", True), ("Edit(src/**)", "src/a.py", True),
+            ("Edit(src/**)", "/w/src/a/b.py", True), ("Edit(src/**)", "/w/test/a.py", False),
+            ("Edit(*.py)", "/w/a.py", True), ("Edit(//w/*)", "/w/a.py", True), ("Edit(./src/*)", "/w/src/a.py", True),
+            ("Edit(src/**)", "src/a.py", True),
         ],
     )  # fmt: skip
     def test_paths(self, rule, path, holds):
@@ -126,9 +130,10 @@ class TestCondition:
     def test_domains(self):
         """A domain fits its hosts and those below it."""
         rule = parse_condition("WebFetch(domain:example.com)")
-        for url, holds in (("https://example.com/x", True), ("https://a.example.com", True), ("https://badexample.com", False),
-                           ("http://[", False)):  # fmt: skip
-            assert rule.holds("WebFetch", {"tool_input": {"url": url}}) == holds
+        for url in ("https://example.com/x", "https://a.example.com"):
+            assert rule.holds("WebFetch", {"tool_input": {"url": url}})
+        for url in ("https://badexample.com", "http://[", "example.com"):
+            assert not rule.holds("WebFetch", {"tool_input": {"url": url}})
 
     def test_names_may_have_stars(self):
         """All tools of a server."""
@@ -156,7 +161,9 @@ class TestCondition:
 
     def test_aliases_count(self, tmp_path):
         """A rule is about the tool under any of its names."""
-        configuration = open_file(tmp_path / "settings.json", {"hooks": {"PreToolUse": [{"hooks": [echo("a", **{"if": "Bash"})]}]}})
+        configuration = open_file(
+            tmp_path / "settings.json", {"hooks": {"PreToolUse": [{"hooks": [echo("a", **{"if": "Bash"})]}]}}
+        )
         options = BridgeOptions(tool_aliases={"shell": "Bash"})
         assert commands(configuration, "PreToolUse", {"tool_name": "shell"}, options=options) == ["a"]
         assert commands(configuration, "PreToolUse", {"tool_name": "shell"}) == []

@@ -107,7 +107,9 @@ class TestText:
         assert "\r\n" not in cleaned
         assert len(cleaned) <= limit + 30
 
-    @pytest.mark.parametrize("text", ["\x1b[31ma\x1b[0m", "\x1b]0;title\x07a", "\x1b]8;;x\x1b\\a", "\x1b(Ba", "a\x1b[2K", "\x1b7a"])
+    @pytest.mark.parametrize(
+        "text", ["\x1b[31ma\x1b[0m", "\x1b]0;title\x07a", "\x1b]8;;x\x1b\\a", "\x1b(Ba", "a\x1b[2K", "\x1b7a"]
+    )
     def test_escape_sequences(self, text):
         """Colours, titles, links and cursor movements go."""
         assert clean(text, 99) == "a"
@@ -124,8 +126,9 @@ class TestOptions:
     @pytest.mark.parametrize(
         "wrong",
         [
-            {"timeout_sec": 0}, {"timeout_sec": -1}, {"timeout_sec": math.nan}, {"timeout_sec": True}, {"timeout_sec": "5"},
-            {"on_error": "explode"}, {"stderr_cap": 0}, {"stderr_cap": 1.5}, {"stderr_cap": True}, {"dialect": "cursor"},
+            {"timeout_sec": 0}, {"timeout_sec": -1}, {"timeout_sec": math.nan}, {"timeout_sec": True},
+            {"timeout_sec": "5"}, {"on_error": "explode"}, {"stderr_cap": 0}, {"stderr_cap": 1.5},
+            {"stderr_cap": True}, {"dialect": "cursor"},
             {"profile": "old"}, {"matcher_profile": "old"}, {"discover": "no"}, {"parallel": 1}, {"trust": "yes"},
             {"llm": "http://x"}, {"proxy": "run"}, {"limits": {"stdout": 0}}, {"limits": None},
             {"event_timeouts": {"PreToolUse": 1}}, {"event_timeouts": {"tool:before": 0}}, {"proxy": {"command": ""}},
@@ -134,9 +137,8 @@ class TestOptions:
     )  # fmt: skip
     def test_at_construction(self, wrong):
         """Not at the first dispatch; the message names the option."""
-        with pytest.raises((ValueError, TypeError), match=next(iter(wrong)) if "limits" not in wrong else "") as raised:
+        with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
             BridgeOptions(**wrong)
-        assert str(raised.value)
 
     @pytest.mark.parametrize("wrong", [{"base_url": "http://x"}, {"model": "m"}, {"base_url": "", "model": "m"}, {}])
     def test_a_model_needs_both(self, wrong):
@@ -155,7 +157,9 @@ class TestOptions:
         assert options.home == Path("/h")
         assert "'k'" not in repr(options)
 
-    @pytest.mark.parametrize(("kind", "seconds"), [("shell", 600), ("webhook", 600), ("oracle", 30), ("proxy", 60), ("chat", 600)])
+    @pytest.mark.parametrize(
+        ("kind", "seconds"), [("shell", 600), ("webhook", 600), ("oracle", 30), ("proxy", 60), ("chat", 600)]
+    )
     def test_timeouts(self, kind, seconds):
         """The hook's own, the event's, the runtime's, the kind's."""
         import attrs
@@ -185,7 +189,12 @@ class TestPage:
         """--check tells a stale page from a current one, --write makes it."""
         page = tmp_path / "docs/dialects.md"
         main = dshhooks.bridge.reference.main
-        assert [main(["--check"], page), main(["--write"], page), main(["--check"], page), main([], page)] == [1, 0, 0, 2]
+        assert [main(["--check"], page), main(["--write"], page), main(["--check"], page), main([], page)] == [
+            1,
+            0,
+            0,
+            2,
+        ]
         page.write_text("old", encoding="utf-8")
         assert main(["--check"], page) == 1
         assert "--write" in capsys.readouterr().err
@@ -196,10 +205,16 @@ class TestPage:
         for switch in switches():
             assert f"| {switch.metadata['topic']} |" in page
             meanings = switch.metadata["meanings"]
-            used = {str(getattr(rules(dialect, profile), switch.name)).lower() for dialect in DIALECTS for profile in PROFILES}
+            used = {
+                str(getattr(rules(dialect, profile), switch.name)).lower()
+                for dialect in DIALECTS
+                for profile in PROFILES
+            }
             assert not meanings or used <= set(meanings)
 
     def test_every_switch_matters(self):
         """A switch that has one value everywhere is no difference."""
         for switch in switches():
-            assert len({getattr(rules(dialect, profile), switch.name) for dialect in DIALECTS for profile in PROFILES}) > 1
+            assert (
+                len({getattr(rules(dialect, profile), switch.name) for dialect in DIALECTS for profile in PROFILES}) > 1
+            )

@@ -59,7 +59,7 @@ async def run_command(job: Job, argv: tuple[str, ...], *, stdin: bytes, extra: M
                       ) -> RawResult:  # fmt: skip
     """Run a process for a hook and tell how it ended; never raises for what the process does."""
     cwd = os.path.join(job.cwd, job.hook.cwd or "")
-    if not os.path.isdir(cwd):
+    if _missing(cwd):
         return RawResult(failure="spawn-failed", error=f"working directory {cwd!r} does not exist")
     limits = job.options.limits
     command = Command(
@@ -76,6 +76,10 @@ async def run_command(job: Job, argv: tuple[str, ...], *, stdin: bytes, extra: M
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         return RawResult(failure="spawn-failed", error=f"could not start {argv[0]!r}: {reason}")
+
+
+def _missing(folder: str) -> bool:
+    return not os.path.isdir(folder)
 
 
 def _raw(ended: Ended, timeout: float) -> RawResult:

@@ -1,0 +1,89 @@
+"""Posting JSON: no redirects, a cap on the answer, and failures as sentences without secrets (A.6.6)."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from attrs import frozen
+
+from dshhooks.bridge.outcomes import RawResult
+from dshhooks.bridge.text import decode_output, preview
+
+__all__ = ["Answer", "post", "shown_url"]
+
+_BODY_SHOWN: Final = 200
+
+
+@frozen
+class Answer:
+    """The body of a 2xx answer, as much of it as is kept."""
+
+    body: bytes
+    truncated: bool
+
+
+async def post(url: str, body: bytes, headers: Mapping[str, str], *, limit: int) -> Answer | RawResult:
+    """Post JSON and return the answer's body, or the failure. The caller limits the time.
+
+    Args:
+        url: Where to; what is between ``//`` and ``@`` is sent as basic authentication.
+        body: The JSON.
+        headers: Added; they stand above ``content-type``, in whatever case it is written.
+        limit: Bytes of the answer that are read.
+    """
+    import httpx
+
+    address = shown_url(url)
+    try:
+        sent = httpx.Headers({"content-type": "application/json", "user-agent": "dshhooks"})
+        sent.update([(name.encode("ascii"), value.encode("utf-8")) for name, value in headers.items()])
+        async with (
+            httpx.AsyncClient(timeout=None, follow_redirects=False, verify=_verify(url)) as client,
+            client.stream("POST", url, content=body, headers=sent) as response,
+        ):
+            kept, truncated = await _read(response.aiter_bytes(), limit)
+    except (httpx.LocalProtocolError, UnicodeError):
+        # Its text would quote the header, and with it the token in it.
+        return RawResult(failure="http", error=f"POST {address}: a header or the address cannot be sent")
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as exc:
+        return RawResult(failure="http", error=f"POST {address}: {str(exc) or type(exc).__name__}")
+    if response.is_success:
+        return Answer(kept, truncated)
+    return RawResult(failure="http", error=f"POST {address}: {_refusal(response.status_code, kept)}")
+
+
+async def _read(chunks: object, limit: int) -> tuple[bytes, bool]:
+    kept = bytearray()
+    async for chunk in chunks:  # type: ignore[attr-defined]
+        kept += chunk[: limit + 1 - len(kept)]
+        if len(kept) > limit:
+            return bytes(kept[:limit]), True  # the rest stays unread: the connection is closed
+    return bytes(kept), False
+
+
+def _refusal(status: int, body: bytes) -> str:
+    why = " (redirects are not followed)" if 300 <= status < 400 else ""
+    said = preview(decode_output(body), _BODY_SHOWN)
+    return f"HTTP {status}{why}" + (f": {said}" if said else "")
+
+
+def shown_url(url: str) -> str:
+    """Return an address for logs: without user, password, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port is not None else ''}{parts.path}"
+
+
+def _verify(url: str) -> ssl.SSLContext | bool:
+    """Certificates are loaded once, and only when somebody needs them: loading takes longer than most requests."""
+    return _context() if url.lower().startswith("https:") else False
+
+
+@functools.cache
+def _context() -> ssl.SSLContext:
+    return ssl.create_default_context()

@@ -1,0 +1,86 @@
+"""Which hook files of a checkout a person has agreed to run: one hash per file (decisions.md 4.3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from dshhooks.bridge.discovery import home_directory
+from dshhooks.bridge.errors import BridgeError
+from dshhooks.bridge.model import Source
+from dshhooks.bridge.options import BridgeOptions
+
+__all__ = ["TrustStore", "trust_store"]
+
+_PLACE: Final = Path(".config", "dshhooks", "trusted-hooks.json")
+
+
+class TrustStore:
+    """A file of real paths and the SHA-256 each had when somebody agreed to it; a changed file is unknown again.
+
+    Args:
+        path: Where it is kept. A missing file trusts nobody, and so does one that cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def trusts(self, source: Source) -> bool:
+        """Say whether exactly these bytes at this place were agreed to."""
+        return bool(source.digest) and self.entries().get(os.path.realpath(source.file)) == source.digest
+
+    def entries(self) -> dict[str, str]:
+        """Return the trusted files with their hashes."""
+        try:
+            document: Any = json.loads(self.path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        files = document.get("files") if isinstance(document, dict) else None
+        if not isinstance(files, dict):
+            return {}
+        return {path: digest for path, digest in files.items() if isinstance(digest, str)}
+
+    def add(self, contents: Mapping[str, bytes]) -> None:
+        """Trust files with the contents a person has seen.
+
+        Raises:
+            BridgeError: The store cannot be written.
+        """
+        digests = {os.path.realpath(path): hashlib.sha256(data).hexdigest() for path, data in contents.items()}
+        self._write(self.entries() | digests)
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """Trust files no more; those that were not trusted stay so.
+
+        Raises:
+            BridgeError: The store cannot be written.
+        """
+        gone = {os.path.realpath(path) for path in paths}
+        self._write({path: digest for path, digest in self.entries().items() if path not in gone})
+
+    def _write(self, files: Mapping[str, str]) -> None:
+        """Replace the store in one step: a reader sees the old or the new one."""
+        text = json.dumps({"version": 1, "files": dict(sorted(files.items()))}, indent=2) + "\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".trusted-")  # mode 0600
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.replace(name, self.path)
+            except BaseException:
+                os.unlink(name)
+                raise
+        except OSError as exc:
+            raise BridgeError(f"{self.path} cannot be written: {exc.strerror}") from exc
+
+
+def trust_store(options: BridgeOptions, environ: Mapping[str, str] | None = None) -> TrustStore | None:
+    """Return the user's store, ``~/.config/dshhooks/trusted-hooks.json``; ``None``: there is no home directory."""
+    home = home_directory(options, environ)
+    return None if home is None else TrustStore(home / _PLACE)

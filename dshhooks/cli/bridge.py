@@ -1,0 +1,255 @@
+"""``dshhooks bridge``: hook files of other agents, checked, explained and run (spec/external-hooks.md A.11)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json
+from dshhooks.cli.options import stdin_text, stdout_kept
+
+if TYPE_CHECKING:
+    from dshhooks.bridge.model import Diagnostic
+    from dshhooks.bridge.outcomes import Dispatch
+    from dshhooks.bridge.runtime import HookRuntime
+
+__all__ = ["bridge"]
+
+_json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+@click.group("bridge")
+def bridge() -> None:
+    """Run the hook files of Claude Code, Codex, opencode and our own."""
+
+
+@bridge.command()
+@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@_json_flag
+@bridge_flags
+def validate(flags: Flags, strict: bool, as_json: bool) -> None:
+    """Check the hook files: exits 0 when they are fine, 1 when not. Nothing is run."""
+    with opened(flags, trust=lambda _source: True) as runtime:
+        notes = runtime.diagnostics
+    if as_json:
+        print_json([note.as_json() for note in notes])
+    else:
+        for note in notes:
+            _print_note(note)
+    failing = {"error", "warning"} if strict else {"error"}
+    sys.exit(1 if any(note.level in failing for note in notes) else 0)
+
+
+def _print_note(note: Diagnostic) -> None:
+    from dshhooks.cli.show import printable
+
+    where = f"{note.source}#{note.path}" if note.path else note.source
+    click.echo(printable(f"{note.level}: {where or 'options'}: {note.message} [{note.code}]"))
+    if note.hint:
+        click.echo(printable(f"    {note.hint}"))
+
+
+@bridge.command()
+@click.option("--event", required=True, metavar="NAME", help="Any dialect's name of it.")
+@click.option("--payload", metavar="FILE", help="JSON; default: stdin.")
+@click.option("--subject", metavar="TEXT", help="What matchers are compared with; default: from the payload.")
+@click.option("--ask-exit", is_flag=True, help="Exit 3 for an ask; by default it exits 0.")
+@_json_flag
+@bridge_flags
+def run(flags: Flags, event: str, payload: str | None, subject: str | None, ask_exit: bool, as_json: bool) -> None:
+    """Run the hooks of one event and print what they say, as one JSON line.
+
+    Exits 0 for allow, ask and no decision, 2 for a deny, 1 when nothing could be run.
+    """
+    from dshhooks.cli.loop import run as run_loop
+
+    given = _payload(payload)
+    with opened(flags) as runtime:
+        dispatch: Dispatch = run_loop(_dispatched, runtime, event, given, subject)
+    sys.exit({"deny": 2, "ask": 3 if ask_exit else 0}.get(dispatch.outcome.decision, 0))
+
+
+async def _dispatched(runtime: HookRuntime, event: str, payload: Any, subject: str | None) -> Dispatch:
+    """Dispatch and print; then wait for the hooks nobody waits for, or they would never get to their end."""
+    async with runtime:
+        dispatch = await runtime.dispatch(event, payload, subject=subject)
+        print_json(dispatch.as_json())
+        sys.stdout.flush()
+        await runtime.aclose(drain=True)
+        return dispatch
+
+
+def _payload(file: str | None) -> Any:
+    """Read a payload.
+
+    Raises:
+        UsageError: It cannot be read, or is no JSON.
+    """
+    try:
+        text = _text(file)
+        return json.loads(text) if text.strip() else {}
+    except OSError as exc:
+        raise click.UsageError(f"{file}: {exc.strerror}") from None
+    except (ValueError, RecursionError) as exc:
+        raise click.UsageError(f"the payload is not JSON: {exc}") from None
+
+
+def _text(file: str | None) -> str:
+    if file is not None and file != "-":
+        return Path(file).read_bytes().decode("utf-8-sig")
+    return "" if file is None and sys.stdin is not None and sys.stdin.isatty() else stdin_text().removeprefix("\ufeff")
+
+
+@bridge.command()
+@_json_flag
+@bridge_flags
+def dump(flags: Flags, as_json: bool) -> None:
+    """Print the files and the active groups as one JSON document."""
+    with opened(flags) as runtime:
+        print_json(runtime.configuration.as_json())
+
+
+@bridge.command("list")
+@_json_flag
+@bridge_flags
+def list_(flags: Flags, as_json: bool) -> None:
+    """Print one line per file: scope, dialect, path."""
+    from dshhooks.cli.show import printable
+
+    with opened(flags) as runtime:
+        sources = runtime.sources
+    if as_json:
+        print_json([source.as_json() for source in sources])
+        return
+    for source in sources:
+        click.echo(printable(f"{source.scope}\t{source.dialect}\t{source.file}").replace("\n", "\\n"))
+
+
+@bridge.command()
+@click.option("--event", required=True, metavar="NAME", help="Any dialect's name of it.")
+@click.option("--payload", metavar="FILE", help="JSON; default: stdin.")
+@click.option("--subject", metavar="TEXT", help="What matchers are compared with; default: from the payload.")
+@click.option("--execute", is_flag=True, help="Run those that fire, too.")
+@_json_flag
+@bridge_flags
+def explain(flags: Flags, event: str, payload: str | None, subject: str | None, execute: bool, as_json: bool) -> None:
+    """Say for every configured hook whether it would run, and why. Nothing is run without --execute."""
+    from dshhooks.cli.loop import run as run_loop
+    from dshhooks.cli.show import table
+
+    given = _payload(payload)
+    with opened(flags) as runtime:
+        lines = [line.as_json() for line in runtime.explain(event, given, subject=subject)]
+        if execute:
+            dispatch = run_loop(_executed, runtime, event, given, subject)
+            runs = {run.hook.id: run.as_json() for run in dispatch.runs}
+            lines = [line | ({"run": runs[line["id"]]} if line["id"] in runs else {}) for line in lines]
+    if as_json:
+        print_json(lines)
+        return
+    rows = [(line["id"], "runs" if line["runs"] else "-", line["reason"], _ending(line)) for line in lines]
+    table(["hook", "", "why", *(["outcome"] if execute else [])], [row if execute else row[:3] for row in rows])
+
+
+def _ending(line: dict[str, Any]) -> str:
+    run = line.get("run")
+    if run is None:
+        return ""
+    outcome = run["outcome"]
+    return f"{outcome['decision']}: {run.get('error') or outcome.get('reason') or ''}".rstrip(": ")
+
+
+async def _executed(runtime: HookRuntime, event: str, payload: Any, subject: str | None) -> Dispatch:
+    async with runtime:
+        dispatch = await runtime.dispatch(event, payload, subject=subject)
+        await runtime.aclose(drain=True)
+        return dispatch
+
+
+@bridge.command()
+@_json_flag
+@bridge_flags
+def listen(flags: Flags, as_json: bool) -> None:
+    """Answer requests on stdin, one JSON object a line, until `{"op": "bye"}` or the end of stdin."""
+    from dshhooks.bridge.listen import serve
+    from dshhooks.cli.loop import run as run_loop
+
+    with stdout_kept(True), opened(flags) as runtime:
+        run_loop(serve, runtime)
+
+
+@bridge.command()
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", help="Only the last N.")
+@_json_flag
+@bridge_flags
+def history(flags: Flags, tail: int | None, as_json: bool) -> None:
+    """Print the runs that were recorded, oldest first."""
+    from dshhooks.bridge.history import read_history
+    from dshhooks.cli.show import table
+
+    path = flags.history_path()
+    records = read_history(path, tail) if path is not None else []
+    if as_json:
+        print_json(records)
+        return
+    heads = ("time", "event", "subject", "decision", "outcome", "hook", "error")
+    table(heads, [[str(record.get(name) or "") for name in heads] for record in records])
+
+
+@bridge.command()
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option("--remove", is_flag=True, help="Trust them no more.")
+@_json_flag
+@bridge_flags
+def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> None:
+    """Agree to run hook files of a project as they are now; a changed file is not trusted any more.
+
+    Without FILE: the project's files, after showing them.
+    """
+    from dshhooks.bridge.trust import trust_store
+
+    store = trust_store(flags.options())
+    if store is None:
+        raise click.ClickException("there is no home directory to remember it in: set HOME or --home")
+    chosen = files or tuple(_project_files(flags))
+    if remove:
+        store.remove(chosen)
+    else:
+        contents = {file: _content(file) for file in chosen}
+        if not files:
+            _show(contents)
+        store.add(contents)
+    if as_json:
+        print_json(store.entries())
+    else:
+        for file in chosen:
+            click.echo(f"{'not trusted any more' if remove else 'trusted'}: {file}")
+        if not chosen:
+            click.echo("there are no hook files in this project", err=True)
+
+
+def _project_files(flags: Flags) -> list[str]:
+    with opened(flags, trust=lambda _source: True) as runtime:
+        return [source.file for source in runtime.sources if source.scope in ("project", "local")]
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as exc:
+        raise click.ClickException(f"{file}: {exc.strerror}") from None
+
+
+def _show(contents: dict[str, bytes]) -> None:
+    """Show what is about to be trusted; on a terminal, ask."""
+    from dshhooks.cli.show import printable
+
+    for file, data in contents.items():
+        click.secho(f"── {printable(file)}", bold=True, err=True)
+        click.echo(printable(data.decode("utf-8", "replace")).rstrip(), err=True)
+    if contents and sys.stdin is not None and sys.stdin.isatty():
+        click.confirm("run these from now on?", abort=True, err=True)
