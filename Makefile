@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH ?= .venv-bench
 
-.PHONY: demo test lint bench docs types format clean
+.PHONY: help demo test lint bench docs format clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*  ## /\1: /p' Makefile
 
 $(STAMP): requirements-dev.txt pyproject.toml $(wildcard contrib_plugins/*/pyproject.toml)
 	@test -n "$(PYTHON)" || { echo "dshhooks needs Python 3.11 or newer on PATH (or make PYTHON=/path/to/python)"; exit 1; }
@@ -24,7 +27,7 @@ lint: $(STAMP)  ## ruff, mypy, and the generated pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m dshhooks.reference --check
+	$(BIN)/python -m dshhooks.pages --check
 
 # The peers have heavy dependencies of their own, so they get an environment of their own.
 $(BENCH)/.installed: benchmarks/requirements.txt pyproject.toml
@@ -36,11 +39,11 @@ bench: $(BENCH)/.installed  ## side by side with peers, one table, JSON in bench
 	$(BENCH)/bin/python benchmarks/run.py
 
 docs: $(STAMP)  ## write the generated pages
-	$(BIN)/python -m dshhooks.reference --write
+	$(BIN)/python -m dshhooks.pages --write
 
-format: $(STAMP)
+format: $(STAMP)  ## let ruff rewrite what it can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-clean:
+clean:  ## remove every environment and what was built
 	rm -rf $(VENV) .venv-* build dist

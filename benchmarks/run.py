@@ -1,7 +1,7 @@
 """Run every benchmark, print one table, write the JSON: what ``make bench`` calls.
 
-``python benchmarks/run.py [engine pipeline agent startup memory probes]`` runs only those named. Exits 1 when a promised
-figure was missed.
+``python benchmarks/run.py [engine pipeline agent startup memory probes]`` runs only those named. Exits 1 when a
+promised figure was missed.
 """
 
 from __future__ import annotations

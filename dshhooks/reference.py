@@ -1,16 +1,14 @@
 """The hookspecs as data, and the reference page made from them.
 
 Nothing here is written down twice: names, parameters and authorities are read from the hookspec classes, the prose from
-their docstrings. ``python -m dshhooks.reference --write`` makes the page, ``--check`` says whether it is current.
+their docstrings. ``python -m dshhooks.pages --write`` makes the page, ``--check`` says whether it is current.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import FunctionType
 from typing import Final
 
@@ -19,10 +17,9 @@ from attrs import frozen
 from hookspecs import hookspec_classes
 from hookspecs.markers import META, Authority, HookMeta
 
-__all__ = ["LIFECYCLE", "PARTS", "HookDoc", "HookRow", "hook_docs", "hookspecs_table", "main", "parse_doc",
+__all__ = ["LIFECYCLE", "PARTS", "HookDoc", "HookRow", "hook_docs", "hookspecs_table", "parse_doc",
            "render_reference"]  # fmt: skip
 
-PAGE: Final = Path("docs/reference/hooks.md")
 
 PARTS: Final = ("Fires", "Parameters", "Returns", "Authority", "Wrappers", "Failure", "Example")
 _PART: Final = re.compile(rf"^({'|'.join(PARTS)}):{{1,2}}[ \n]*", re.MULTILINE)
@@ -167,7 +164,7 @@ def render_reference() -> str:
 def _intro() -> Iterator[str]:
     yield "# Hooks"
     yield ""
-    yield "<!-- Made by `python -m dshhooks.reference --write` from the hookspecs. Edit those, not this page. -->"
+    yield "<!-- Made by `python -m dshhooks.pages --write` from the hookspecs. Edit those, not this page. -->"
     yield ""
     yield "An implementation takes the parameters it needs, by name, in any order. Every hook has one authority:"
     yield ""
@@ -252,30 +249,3 @@ def _one_line(text: str) -> str:
 def _code(text: str) -> str:
     """Turn the docstrings' reStructuredText code marks into Markdown's."""
     return re.sub(r":\w+:`([^`]+)`", r"`\1`", text).replace("``", "`")
-
-
-def main(argv: Sequence[str] | None = None, page: Path = PAGE) -> int:
-    """Write the page (``--write``) or say whether it is current (``--check``).
-
-    Returns:
-        0 when all is well, 1 when the page is missing or differs, 2 for other arguments.
-    """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    text = render_reference()
-    if arguments == ["--write"]:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
-        sys.stdout.write(f"wrote {page}\n")
-        return 0
-    if arguments != ["--check"]:
-        sys.stderr.write("usage: python -m dshhooks.reference --check | --write\n")
-        return 2
-    if page.is_file() and page.read_text(encoding="utf-8") == text:
-        sys.stdout.write(f"{page} is current\n")
-        return 0
-    sys.stderr.write(f"{page} is not what the hookspecs say: run `python -m dshhooks.reference --write`\n")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -65,8 +65,12 @@ def _target(value: Any) -> Any:
 
 
 def _is_part(value: Any) -> bool:
-    ours = type(value).__module__.startswith("dshhooks.")
-    return ours and not callable(value) and not hasattr(value, "__attrs_attrs__")
+    from dshhooks.session.event import Event
+
+    if callable(value) or hasattr(value, "__attrs_attrs__"):
+        return False
+    # Immutable, though not attrs: a session's events and messages.
+    return type(value).__module__.startswith("dshhooks.") and not isinstance(value, (Sequence, Event))
 
 
 @contextmanager

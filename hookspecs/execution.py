@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 
 from attrs import Factory, field, frozen
 
-from hookspecs.decisions import ApprovalOutcome, _contexts
+from hookspecs.decisions import ApprovalOutcome, _contexts, _text
 from hookspecs.errors import SealedError
 from hookspecs.json import MISSING
 from hookspecs.signal import CancelSignal
@@ -77,16 +77,21 @@ class ToolCall:
 class ErrorInfo:
     """The machine-readable half of a failure: the error's class name and stable code."""
 
-    name: str
-    code: str
+    name: str = field(validator=_text)
+    code: str = field(validator=_text)
+
+
+def _info(_instance: object, _attribute: object, value: Any) -> None:
+    if value is not None and not isinstance(value, ErrorInfo):
+        raise TypeError(f"ToolError(info=...) must be an ErrorInfo or None, not {type(value).__name__}")
 
 
 @frozen
 class ToolError:
     """Why a call failed; ``info`` is absent for denials, blocks and foreign exceptions (spec/core.md 3.9)."""
 
-    message: str
-    info: ErrorInfo | None = None
+    message: str = field(validator=_text)
+    info: ErrorInfo | None = field(default=None, validator=_info)
 
 
 @frozen

@@ -56,6 +56,7 @@ class FrozenDict(dict[str, Any]):
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
+    __setattr__ = __delattr__ = _refuse  # or its __class__ could become one that can be changed
 
     def __deepcopy__(self, _memo: object) -> Any:
         return thaw(self)
@@ -74,6 +75,7 @@ class FrozenList(list[Any]):
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+    __setattr__ = __delattr__ = _refuse
 
     def __deepcopy__(self, _memo: object) -> Any:
         return thaw(self)

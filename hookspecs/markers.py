@@ -97,11 +97,10 @@ def hookspec(
 
 
 @overload
-def hookimpl(fn: F, /) -> F: ...
+def hookimpl(fn: F) -> F: ...
 @overload
 def hookimpl(
     fn: None = None,
-    /,
     *,
     wrapper: bool = False,
     tryfirst: bool = False,
@@ -111,7 +110,6 @@ def hookimpl(
 ) -> Callable[[F], F]: ...
 def hookimpl(
     fn: Any = None,
-    /,
     *,
     wrapper: bool = False,
     hookwrapper: bool = False,

@@ -1,4 +1,4 @@
-"""The examples run, and the README shows exactly them."""
+"""The examples run, and the README and the how-tos show exactly them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 # A line each example must print: what it is there to show.
 SHOWS = {
+    "agent_blocking": "assistant: Hello.",
+    "agent_turn": "It is three.",
     "approve_by_rule": "the user refused to let tool 'send' run",
     "audit": "turn 1 completed",
     "embed": "3 (TextBlock(text='3'),)",
@@ -33,10 +35,11 @@ def test_an_example_runs_and_shows_what_it_is_for(example, tmp_path):
     assert SHOWS[example.stem] in done.stdout.splitlines() or not SHOWS[example.stem]
 
 
-def test_the_readme_shows_the_examples():
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/embed-an-agent.md"])
+def test_a_page_shows_the_examples(page):
     """A block marked with an example's path holds that file, to the letter."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"<!-- example: (\S+) -->\n```python\n(.*?)```", readme, re.DOTALL)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = re.findall(r"<!-- example: (\S+) -->\n```python\n(.*?)```", text, re.DOTALL)
     assert len(shown) >= 2
     for path, code in shown:
         assert (ROOT / path).read_text(encoding="utf-8") == code

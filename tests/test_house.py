@@ -25,7 +25,7 @@ LEVELS = (
 LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 
 # Single files that belong to a room of another name.
-ROOMS = {"config": "plugins", "structure": "plugins", "reference": "cli", "sync": "cli"}
+ROOMS = {"config": "plugins", "pages": "cli", "structure": "plugins", "reference": "cli", "sync": "cli"}
 
 CONTRACT_MAY_IMPORT = {"pluggy", "attrs", "hookspecs"}
 

@@ -7,7 +7,17 @@ import threading
 import pytest
 
 import dshhooks
-from dshhooks import Deny, HarnessConfig, PluginError, ToolCall, hookimpl, tool
+from dshhooks import (
+    Deny,
+    HarnessConfig,
+    PluginError,
+    Say,
+    ScriptedAdapter,
+    ToolCall,
+    content_text,
+    hookimpl,
+    tool,
+)
 from dshhooks.config import PluginsConfig
 from dshhooks.sync import Blocking
 from dshhooks.testing import echo_tool
@@ -110,6 +120,19 @@ def test_the_parts_are_views_and_the_rest_is_not(host):
     assert "blocking" in repr(host.hooks)
     with pytest.raises(AttributeError):
         host.no_such_part  # noqa: B018
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_conversation_can_be_read(backend):
+    """Events and messages are values: they can be iterated, indexed and counted."""
+    with dshhooks.sync.open(NONE, backend=backend) as host:
+        host.llm.register_adapter(["scripted"], ScriptedAdapter([Say("hello")]))
+        agent = host.create_agent(provider="scripted", model="demo")
+        agent.followup("hi")
+        agent.when_idle()
+        assert [content_text(message.content) for message in agent.session.messages()] == ["hi", "hello"]
+        assert agent.session.events[-1].data.reason.kind == "completed"
+        assert len(agent.session.messages()) == 2
 
 
 def test_a_view_given_back_is_the_thing_itself(host):

@@ -19,6 +19,8 @@ _SYNTAX: Final = re.compile(r"[\\^$.*+?()\[\]{}]")
 _KNOWN_TOOLS: Final = frozenset(WELL_KNOWN_TOOLS)
 _TOOLS: Final = {name.lower(): name for name in WELL_KNOWN_TOOLS}
 _NAMES_OF_ONE_CASE: Final = ("claude", "codex")
+# What is escaped or in a set, then brackets with their repetition, then repetitions.
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(|\)(?:[*+]|\{\d*,\})?|[*+]|\{\d*,\}", re.S)
 _SEPARATORS: Final = re.compile(r"[|,\s]+")
 _SIMPLE: Final = re.compile(r"[\w|]*")
 
@@ -49,6 +51,27 @@ def advise(pattern: str, matcher: Matcher, dialect: str, rules: Rules, path: str
     elif "*" in pattern and matcher.kind == "regex" and _GLOB.search(pattern):
         report.add("warning", "matcher-glob", path, "a star after a letter repeats that letter: this is no glob",
                    f"did you mean {_GLOB.sub(lambda found: found[0][:-1] + '.*', pattern)!r}?")  # fmt: skip
+
+    if matcher.kind == "regex" and _repeats_repetition(matcher.pattern):
+        text = "a repetition within a repetition: a name that does not fit may take for ever to be refused"
+        report.add("warning", "matcher-slow", path, text, "write it without the outer or the inner repetition")
+
+
+def _repeats_repetition(pattern: str) -> bool:
+    """Say whether a group that repeats without bound holds something that does, as in ``(\\w+_)*``."""
+    repeating = [False]
+    for token in _TOKEN.finditer(pattern):
+        if token[0] == "(":
+            repeating.append(False)
+        elif token[0].startswith(")"):
+            inner = repeating.pop() if len(repeating) > 1 else False
+            outer = len(token[0]) > 1
+            if inner and outer:
+                return True
+            repeating[-1] = repeating[-1] or inner or outer
+        elif token[0][0] in "*+{":
+            repeating[-1] = True
+    return False
 
 
 def _case(pattern: str, path: str, report: Report) -> None:

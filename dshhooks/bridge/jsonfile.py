@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +18,7 @@ from dshhooks.bridge.model import Diagnostic, Level
 
 __all__ = ["Document", "Report", "below", "described", "read_document", "read_text"]
 
+_LARGEST: Final = 16 << 20
 _MEANINGLESS: Final = object()
 
 
@@ -48,11 +51,9 @@ class Document:
 def read_document(path: Path, report: Report) -> Document | None:
     """Read a file; ``None`` if it does not exist. Everything else that is wrong is in the report."""
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        return None  # a part of the path is a file: nothing is there
+        data = _bytes(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None  # nothing is there; in the second case because a part of the path is a file
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         report.add("error", "file-unreadable", "", f"cannot be read: {reason}")
@@ -66,6 +67,18 @@ def read_document(path: Path, report: Report) -> Document | None:
         return Document(None, digest, False)
     value = read_text(text, report, comments=path.suffix == ".jsonc")
     return Document(None, digest, False) if value is _MEANINGLESS else Document(value, digest, True)
+
+
+def _bytes(path: Path) -> bytes:
+    """Read a file that may come from anybody's checkout, where a link can lead to a device that never ends."""
+    with path.open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise ValueError("it is a device")
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise ValueError(f"it has more than {_LARGEST} bytes")
+    return data
 
 
 def read_text(text: str, report: Report, *, comments: bool = False) -> Any:

@@ -150,7 +150,12 @@ async def _read(reads: int) -> bytes:
         await anyio.wait_readable(reads)
     except PermissionError:
         pass  # a file on disk: it never blocks, and cannot be waited for
-    return os.read(reads, _PIECE)
+    except (OSError, ValueError):
+        return b""  # closed
+    try:
+        return os.read(reads, _PIECE)
+    except OSError:
+        return b""  # closed, or its terminal is gone
 
 
 async def _write(writes: int, data: bytes) -> None:

@@ -19,7 +19,7 @@ from dshhooks.bridge.dialects import Rules
 
 __all__ = ["MATCH_ALL", "SUBJECT_LIMIT", "Matcher", "MatcherError", "compile_matcher"]
 
-# Names of tools are short. Without a limit a pattern that backtracks could hold up a dispatch for as long as it likes.
+# Names of tools are short; no pattern needs more. Patterns that could still take for ever are warned of (advice.py).
 SUBJECT_LIMIT: Final = 1_000
 
 _EVERYTHING: Final = frozenset({"", "*"})

@@ -1,13 +1,11 @@
 """The page on dialects, made from the tables the code runs on.
 
-``python -m dshhooks.bridge.reference --write`` makes it, ``--check`` says whether it is current.
+``python -m dshhooks.pages --write`` makes it, ``--check`` says whether it is current.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from dshhooks.bridge.dialects import (
@@ -30,14 +28,13 @@ from dshhooks.bridge.dialects import (
 )
 from dshhooks.bridge.events import EVENTS
 
-__all__ = ["PAGE", "main", "render"]
+__all__ = ["render"]
 
-PAGE: Final = Path("docs/reference/dialects.md")
 
 _HEAD: Final = """\
 # Dialects of external hooks
 
-<!-- Made by `python -m dshhooks.bridge.reference --write` from its tables. Edit dialects.py, not this page. -->
+<!-- Made by `python -m dshhooks.pages --write` from its tables. Edit dialects.py, not this page. -->
 
 A *dialect* is whose format a hook file is in. A *profile* says how literally it is read: `seed` is the first contract
 to the letter, `current` is what today's products were seen to do. Files are read in `current`; `native` files have one
@@ -171,30 +168,3 @@ def _places() -> Iterator[str]:
          f"`{ROOT_KEYS[place.dialect]}`")
         for place in LAYOUT
     ))  # fmt: skip
-
-
-def main(argv: Sequence[str] | None = None, page: Path = PAGE) -> int:
-    """Write the page (``--write``) or say whether it is current (``--check``).
-
-    Returns:
-        0 when all is well, 1 when the page is missing or differs, 2 for other arguments.
-    """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    text = render()
-    if arguments == ["--write"]:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
-        sys.stdout.write(f"wrote {page}\n")
-        return 0
-    if arguments != ["--check"]:
-        sys.stderr.write("usage: python -m dshhooks.bridge.reference --check | --write\n")
-        return 2
-    if page.is_file() and page.read_text(encoding="utf-8") == text:
-        sys.stdout.write(f"{page} is current\n")
-        return 0
-    sys.stderr.write(f"{page} is not what the tables say: run `python -m dshhooks.bridge.reference --write`\n")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

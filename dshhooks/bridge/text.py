@@ -37,7 +37,7 @@ def clean(text: str, limit: int) -> str:
     if "\0" in text:
         text = text.replace("\0", "")
     if "\r" in text:
-        text = text.replace("\r\n", "\n")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")  # a lone one overwrites a line on a terminal
     if len(text) > limit:
         return f"{text[:limit]}\n[{len(text) - limit} characters dropped]"
     return text

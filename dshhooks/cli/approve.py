@@ -11,14 +11,23 @@ from dshhooks.cli.show import printable
 from hookspecs.decisions import ApprovalOutcome
 from hookspecs.execution import ApprovalRequest, Approver
 
-__all__ = ["fixed", "terminal"]
+__all__ = ["fixed", "from_command_line", "terminal"]
 
 
-def fixed(yes: bool) -> Approver:
+def from_command_line(answer: str | None) -> Approver:
+    """Return who answers: ``--approve``, else the terminal if stdin and stderr are one, else always no."""
+    if answer is not None:
+        return fixed(answer == "yes")
+    if all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        return terminal()
+    return fixed(False, "there is no terminal to ask on; --approve yes would let it run")
+
+
+def fixed(yes: bool, why: str = "") -> Approver:
     """Return an approver that always gives the same answer, and says so on stderr."""
 
     def answer(request: ApprovalRequest) -> ApprovalOutcome:
-        click.echo(f"asked: {_question(request)} -> {'yes' if yes else 'no'}", err=True)
+        click.echo(f"asked: {_question(request)} -> {'yes' if yes else 'no'}{f' ({why})' if why else ''}", err=True)
         return ApprovalOutcome.ALLOWED_ONCE if yes else ApprovalOutcome.REJECTED
 
     return answer

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json
+from dshhooks.cli.bridge_files import import_, trust
+from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note
 from dshhooks.cli.options import stdin_text, stdout_kept
 
 if TYPE_CHECKING:
-    from dshhooks.bridge.model import Diagnostic
     from dshhooks.bridge.outcomes import Dispatch
     from dshhooks.bridge.runtime import HookRuntime
 
@@ -39,18 +39,9 @@ def validate(flags: Flags, strict: bool, as_json: bool) -> None:
         print_json([note.as_json() for note in notes])
     else:
         for note in notes:
-            _print_note(note)
+            print_note(note)
     failing = {"error", "warning"} if strict else {"error"}
     sys.exit(1 if any(note.level in failing for note in notes) else 0)
-
-
-def _print_note(note: Diagnostic) -> None:
-    from dshhooks.cli.show import printable
-
-    where = f"{note.source}#{note.path}" if note.path else note.source
-    click.echo(printable(f"{note.level}: {where or 'options'}: {note.message} [{note.code}]"))
-    if note.hint:
-        click.echo(printable(f"    {note.hint}"))
 
 
 @bridge.command()
@@ -200,56 +191,5 @@ def history(flags: Flags, tail: int | None, as_json: bool) -> None:
     table(heads, [[str(record.get(name) or "") for name in heads] for record in records])
 
 
-@bridge.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--remove", is_flag=True, help="Trust them no more.")
-@_json_flag
-@bridge_flags
-def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> None:
-    """Agree to run hook files of a project as they are now; a changed file is not trusted any more.
-
-    Without FILE: the project's files, after showing them.
-    """
-    from dshhooks.bridge.trust import trust_store
-
-    store = trust_store(flags.options())
-    if store is None:
-        raise click.ClickException("there is no home directory to remember it in: set HOME or --home")
-    chosen = files or tuple(_project_files(flags))
-    if remove:
-        store.remove(chosen)
-    else:
-        contents = {file: _content(file) for file in chosen}
-        if not files:
-            _show(contents)
-        store.add(contents)
-    if as_json:
-        print_json(store.entries())
-    else:
-        for file in chosen:
-            click.echo(f"{'not trusted any more' if remove else 'trusted'}: {file}")
-        if not chosen:
-            click.echo("there are no hook files in this project", err=True)
-
-
-def _project_files(flags: Flags) -> list[str]:
-    with opened(flags, trust=lambda _source: True) as runtime:
-        return [source.file for source in runtime.sources if source.scope in ("project", "local")]
-
-
-def _content(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as exc:
-        raise click.ClickException(f"{file}: {exc.strerror}") from None
-
-
-def _show(contents: dict[str, bytes]) -> None:
-    """Show what is about to be trusted; on a terminal, ask."""
-    from dshhooks.cli.show import printable
-
-    for file, data in contents.items():
-        click.secho(f"── {printable(file)}", bold=True, err=True)
-        click.echo(printable(data.decode("utf-8", "replace")).rstrip(), err=True)
-    if contents and sys.stdin is not None and sys.stdin.isatty():
-        click.confirm("run these from now on?", abort=True, err=True)
+bridge.add_command(trust)
+bridge.add_command(import_)

@@ -17,10 +17,11 @@ from dshhooks.bridge.dialects import DIALECTS, PROFILES
 from dshhooks.cli.options import Switches
 
 if TYPE_CHECKING:
+    from dshhooks.bridge.model import Diagnostic
     from dshhooks.bridge.options import BridgeOptions
     from dshhooks.bridge.runtime import HookRuntime
 
-__all__ = ["Flags", "bridge_flags", "opened", "print_json"]
+__all__ = ["Flags", "bridge_flags", "opened", "print_json", "print_note"]
 
 _HISTORY = Path(".local", "state", "dshhooks", "bridge-history.jsonl")
 
@@ -160,3 +161,13 @@ def opened(flags: Flags, **changes: Any) -> Iterator[HookRuntime]:
 def print_json(document: Any) -> None:
     """Print one JSON document on one line; lone surrogates stay escaped."""
     click.echo(json.dumps(document, ensure_ascii=True))
+
+
+def print_note(note: Diagnostic, *, err: bool = False) -> None:
+    """Print a diagnostic for people; its hint on a line of its own."""
+    from dshhooks.cli.show import printable
+
+    where = f"{note.source}#{note.path}" if note.path else note.source
+    click.echo(printable(f"{note.level}: {where or 'options'}: {note.message} [{note.code}]"), err=err)
+    if note.hint:
+        click.echo(printable(f"    {note.hint}"), err=err)

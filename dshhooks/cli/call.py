@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,9 @@ _EXAMPLE = """'{"path": "a.txt"}'"""
 __all__ = ["call", "exit_code", "run_call"]
 
 
-@click.command()
+@click.command(short_help="Run one tool call.")
 @click.argument("tool")
-@click.argument("arguments", metavar="JSON", default="{}")
+@click.argument("arguments", metavar="[JSON]", default="{}")
 @click.option("--trace", "show_trace", is_flag=True, help="Print who decided what, and how long it took.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option(
@@ -29,22 +28,23 @@ __all__ = ["call", "exit_code", "run_call"]
 )
 @with_switches
 def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: str | None, switches: Switches) -> None:
-    """Run TOOL with JSON arguments ("-" reads them from stdin) in this folder.
+    """Run TOOL with JSON arguments ("-" reads them from stdin; default: {}) in this folder.
 
     Exits 0 when it worked, 2 when it was denied, 1 when it failed.
     """
+    from dshhooks.cli.approve import from_command_line
     from dshhooks.cli.loop import run
+    from hookspecs.json import encode
 
     parsed = _parse(arguments)
     with stdout_kept(as_json):
-        result, trace = run(run_call, switches, tool, parsed, _approver(approve))
+        result, trace = run(run_call, switches, tool, parsed, from_command_line(approve))
     decision = _decision(trace)
     if as_json:
-        click.echo(json.dumps(_document(result, decision, trace), ensure_ascii=True))
+        click.echo(encode(_document(result, decision, trace)))
     else:
         if show_trace:
             from dshhooks.cli.show import tree
-            from hookspecs.json import encode
 
             tree(trace.records, f"{tool} {encode(parsed)}")
         _print_result(result, decision)
@@ -70,7 +70,9 @@ async def run_call(switches: Switches, tool: str, arguments: Any, approver: Appr
 def _hint_unknown(harness: Any, tool: str, result: ToolResult) -> None:
     if result.is_error and harness.tools.get(tool) is None:
         names = ", ".join(schema["name"] for schema in harness.tools.schemas()) or "none"
-        click.echo(f"hint: tools of the loaded plugins: {names}", err=True)
+        off = ", ".join(row.name for row in harness.plugins.report() if row.status != "loaded")
+        more = f"; not loaded: {off} (`dshhooks plugins` says why)" if off else ""
+        click.echo(f"hint: tools of the loaded plugins: {names}{more}", err=True)
 
 
 def _parse(text: str) -> Any:
@@ -80,15 +82,6 @@ def _parse(text: str) -> Any:
         return parse(stdin_text() if text == "-" else text)
     except ValueError as exc:
         raise click.UsageError(f"JSON: {exc}; give one JSON document, for example {_EXAMPLE}") from None
-
-
-def _approver(answer: str | None) -> Approver:
-    from dshhooks.cli.approve import fixed, terminal
-
-    if answer is not None:
-        return fixed(answer == "yes")
-    interactive = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
-    return terminal() if interactive else fixed(False)
 
 
 def _decision(trace: Trace) -> str | None:

@@ -56,7 +56,7 @@ _SCENES = (
 )
 
 
-@click.command()
+@click.command(short_help="Watch the plugins at work in an agent turn.")
 @with_switches
 def demo(switches: Switches) -> None:
     """Run an agent turn of real tool calls in a temporary folder and print who decided what.
@@ -181,7 +181,8 @@ def _ready(harness: Harness) -> bool:
 def _say_missing(problems: list[str]) -> None:
     for problem in problems:
         click.secho(problem, fg="red", err=True)
-    click.echo("the demo needs the contrib plugins: `pip install -r requirements-dev.txt`, or `make demo`", err=True)
+    names = " ".join(f"dshhooks-{name}" for name in _PLUGINS)
+    click.echo(f"the demo needs the contrib plugins: `make demo` in a checkout, or `pip install {names}`", err=True)
 
 
 def _flaky(harness: Harness, folder: Path) -> None:

@@ -10,7 +10,7 @@ import click
 __all__ = ["hooks"]
 
 
-@click.command()
+@click.command(short_help="Print the table of hookspecs.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def hooks(as_json: bool) -> None:
     """Print the table of hookspecs: name, canonical event, authority, what it returns."""

@@ -16,13 +16,14 @@ T = TypeVar("T")
 def run(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """Run a coroutine function in an event loop of its own.
 
-    The first SIGINT or SIGTERM cancels it, and whatever it started unwinds; the second one does not ask.
+    The first SIGINT, SIGTERM or SIGHUP (a closed terminal) cancels it, and whatever it started unwinds; the second one
+    does not ask.
     asyncio's own way delivers one cancellation, which whoever waits for a child process while unwinding swallows; a
     cancel scope keeps saying it.
 
     Raises:
         KeyboardInterrupt: SIGINT ended it.
-        SystemExit: SIGTERM ended it; the code is 143.
+        SystemExit: SIGTERM or SIGHUP ended it; the code is 143 or 129.
         BaseException: What the function raised.
     """
     import anyio
@@ -45,7 +46,7 @@ async def _cancellable(function: Callable[..., Awaitable[T]], arguments: tuple[A
 
         with _handled(cancel):
             return await function(*arguments)
-    raise SystemExit(128 + signal.SIGTERM) if received[0] == signal.SIGTERM else KeyboardInterrupt
+    raise KeyboardInterrupt if received[0] == signal.SIGINT else SystemExit(128 + received[0])
 
 
 @contextmanager
@@ -53,7 +54,11 @@ def _handled(handler: Callable[[int, Any], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's business
         return
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    # Ignored from the start: `nohup dshhooks …` outlives its terminal.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from dshhooks.cli.options import Switches, stdout_kept, with_switches
 __all__ = ["plugins"]
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="List, check and make plugins.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @with_switches
 @click.pass_context
@@ -27,6 +27,20 @@ def plugins(ctx: click.Context, as_json: bool, switches: Switches) -> None:
     ctx.obj = switches
     if ctx.invoked_subcommand is None:
         _list(switches, as_json)
+
+
+@plugins.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@with_switches
+def list_(as_json: bool, switches: Switches) -> None:
+    """The same list as without a subcommand."""
+    _list(switches, as_json or _said_before())
+
+
+def _said_before() -> bool:
+    """Whether --json stands before the subcommand's name."""
+    parent = click.get_current_context().parent
+    return parent is not None and bool(parent.params.get("as_json"))
 
 
 def _list(switches: Switches, as_json: bool) -> None:
@@ -69,6 +83,7 @@ def chain(hook: str, as_json: bool, switches: Switches) -> None:
     from dshhooks.cli.show import table
     from dshhooks.harness import build
 
+    as_json = as_json or _said_before()
     with stdout_kept(as_json):
         harness = build(switches.load())
         try:

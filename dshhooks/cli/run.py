@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-@click.command()
+@click.command(short_help="Send a prompt to an agent.")
 @click.argument("prompt")
 @click.option("--provider", metavar="P", help="Who serves the model: openai, scripted, or what a plugin registers.")
 @click.option("--model", metavar="M", help="The provider's model id.")
@@ -107,6 +107,8 @@ async def _agent(harness: Harness, options: _Options) -> Agent:
 
     configured, session_id = harness.config.agent, options.session_id
     provider = options.provider or configured.provider or ("openai" if options.base_url else "scripted")
+    if options.provider is None and configured.provider is None and provider == "scripted":
+        click.echo("note: no model is configured, so a built-in script answers; see --provider and --model", err=True)
     _serve(harness, provider, options.base_url)
     model = options.model or configured.model or ("demo" if provider == "scripted" else None)
     if session_id is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dshhooks.cli.approve import fixed, terminal
+from dshhooks.cli.approve import from_command_line
 from hookspecs.decisions import ApprovalOutcome
 from hookspecs.execution import ApprovalRequest, Approver, ToolExecution, ToolFailure, ToolResult
 from hookspecs.markers import hookimpl
@@ -112,9 +112,7 @@ class Answerer:
     @classmethod
     def for_terminal(cls, approve: str | None) -> list[Answerer]:
         """Return who answers: the given answer, the terminal if there is one, else always no."""
-        if approve is not None:
-            return [cls(fixed(approve == "yes"))]
-        return [cls(terminal() if sys.stdin.isatty() and sys.stderr.isatty() else fixed(False))]
+        return [cls(from_command_line(approve))]
 
     @hookimpl(trylast=True)
     async def approval_request(self, request: ApprovalRequest) -> ApprovalOutcome:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import types
+from collections.abc import Collection
 from typing import Any
 
 from dshhooks.engine.plan import async_form
 from hookspecs.errors import PluginError, error_message
 from hookspecs.markers import Authority, HookMeta
 
-__all__ = ["instantiate", "own_name", "refuse_misfit"]
+__all__ = ["instantiate", "own_name", "refuse_misfit", "refuse_unmarked", "refuse_value"]
+
+# What somebody hands over who meant its contents, or its namesake.
+_VALUES = frozenset({str, bytes, bool, int, float, list, tuple, dict, set, frozenset})
 
 # Nobody looks at what these answer, so a generator that nobody runs would go unnoticed.
 _SILENT = (Authority.OBSERVE, Authority.CHECKPOINT)
@@ -28,6 +32,17 @@ def instantiate(plugin: type) -> object:
         raise PluginError(f"plugin class {plugin.__name__} could not be called: {error_message(exc)}") from exc
 
 
+def refuse_value(plugin: object) -> None:
+    """Refuse what can only be a mistake: a name, ``None``, a list where a plugin object belongs.
+
+    Raises:
+        PluginError: It is a plain value, which would be registered and never do anything.
+    """
+    if plugin is None or type(plugin) in _VALUES:
+        shown = repr(plugin)[:80]
+        raise PluginError(f"{shown} is no plugin: give a module, an instance or a class with hookimpls, each by itself")
+
+
 def own_name(plugin: object) -> str:
     """Return a plugin's name when nobody gave it one: its ``name``, ``__name__``, or class; runs none of its code."""
     for attribute in ("name", "__name__"):
@@ -37,6 +52,17 @@ def own_name(plugin: object) -> str:
         if isinstance(value, str) and value:
             return value
     return type(plugin).__name__
+
+
+def refuse_unmarked(name: str, plugin: object, hooks: Collection[str]) -> None:
+    """Refuse an object without hookimpls whose functions are called like hooks: a policy nobody asks lets all run.
+
+    Raises:
+        PluginError: ``@hookimpl`` was forgotten on all of them.
+    """
+    lost = [hook for hook in hooks if hook in dir(plugin) and callable(getattr(plugin, hook))]
+    if lost:
+        raise PluginError(f"plugin {name!r} would never be called: put @hookimpl on {', '.join(lost)}")
 
 
 def refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrapper: bool) -> None:

@@ -54,13 +54,16 @@ async def strictest(plan: Plan, args: Args, default: Any = None, _body: Body | N
             continue
         if type(answer) not in accepted:
             _checked(plan, impl, answer)
+        # Against None, never by truth: a subclass may call itself false, and an Ask would be lost.
         if isinstance(answer, Allow):
-            allowed = allowed or answer
+            allowed = answer if allowed is None else allowed
         elif isinstance(answer, Deny):
             return answer
         elif isinstance(answer, Ask):
-            asked = asked or answer
-    return asked or allowed or default
+            asked = answer if asked is None else asked
+    if asked is not None:
+        return asked
+    return default if allowed is None else allowed
 
 
 async def collect(plan: Plan, args: Args, _default: Any = None, _body: Body | None = None) -> list[Any]:
@@ -235,8 +238,9 @@ def run_now(coroutine: Coroutine[Any, Any, Any], hook: str) -> Any:
 
 def _checked(plan: Plan, impl: Implementation, answer: Any, *, none: bool = False) -> Any:
     returns = plan.meta.returns
+    # By its type: isinstance() would ask the answer for its __class__, and a stand-in or a liar says what it likes.
     # Where anything goes, a coroutine still does not: only a wrapper that forgot to await hands one back.
-    if (isinstance(answer, returns) if returns else not isawaitable(answer)) or (answer is None and none):
+    if (issubclass(type(answer), returns) if returns else not isawaitable(answer)) or (answer is None and none):
         return answer
     discard(answer)
     wanted = ", ".join(kind.__name__ for kind in returns) or "anything but an awaitable"

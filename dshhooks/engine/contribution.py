@@ -8,6 +8,7 @@ from typing import Any
 
 from dshhooks.engine.faults import discard, is_fault, plugin_failed
 from dshhooks.engine.hooks import Hooks, Registration
+from hookspecs.errors import HarnessError
 
 __all__ = ["Belongings", "contribute"]
 
@@ -22,7 +23,8 @@ class Belongings:
 
     def __init__(self, target: Any, keeps: Collection[str]) -> None:
         self._target, self._keeps = target, keeps
-        self._registrations: list[Registration] = []
+        self._registrations: dict[object, Registration] = {}
+        self._gone = False
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._target, name)
@@ -30,16 +32,29 @@ class Belongings:
             return value
 
         def keeping(*args: Any, **kwargs: Any) -> Registration:
-            registration: Registration = value(*args, **kwargs)
-            self._registrations.append(registration)
-            return registration
+            if self._gone:
+                what = f"{type(self._target).__name__}.{name}"
+                raise HarnessError(f"{what}: the plugin this was given to has gone", "INACTIVE_EFFECT")
+            return self._kept(value(*args, **kwargs))
 
         return keeping
 
+    def _kept(self, registration: Registration) -> Registration:
+        key = object()
+        self._registrations[key] = registration
+
+        def dispose() -> None:
+            # Forgotten as well: a plugin may register and dispose for as long as the host runs.
+            self._registrations.pop(key, None)
+            registration.dispose()
+
+        return Registration(dispose)
+
     def dispose(self) -> None:
-        """Take back everything the plugin registered, last first."""
+        """Take back everything the plugin registered, last first; from now on it registers nothing."""
+        self._gone = True
         while self._registrations:
-            self._registrations.pop().dispose()
+            self._registrations.popitem()[1].dispose()
 
 
 def contribute(hooks: Hooks, hook: str, plugin: str, own: Belongings) -> Callable[[], None]:

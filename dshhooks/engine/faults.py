@@ -58,7 +58,7 @@ def _is_stray_cancellation(exc: BaseException) -> bool:
 
 def add_note(exc: BaseException, hook: str, plugin: str) -> None:
     """Say on the exception where it was raised; once a place, however often the same object is raised there."""
-    if not isinstance(exc, (Exception, SystemExit, BaseExceptionGroup)):
+    if not isinstance(exc, (Exception, SystemExit, BaseExceptionGroup)) and not is_fault(exc):
         return
     note, notes = HookNote(hook, plugin), _notes(exc)
     if note in notes:  # an exception object raised again: whoever raised it last is named last

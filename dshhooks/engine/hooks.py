@@ -15,7 +15,7 @@ from typing import Any
 import pluggy
 from attrs import define
 
-from dshhooks.engine.admission import instantiate, own_name, refuse_misfit
+from dshhooks.engine.admission import instantiate, own_name, refuse_misfit, refuse_unmarked, refuse_value
 from dshhooks.engine.chain import around, collect, first, run_now, strictest
 from dshhooks.engine.observe import described, observe
 from dshhooks.engine.plan import ChainLink, Plan, compile_plan
@@ -111,9 +111,11 @@ class Hooks:
             announce: Let it contribute (tools, adapters) now; otherwise :meth:`announce` does so later.
 
         Raises:
-            PluginError: The name or object is registered already, a hook does not exist (with a suggestion), a
-                function does not fit its hookspec, or contributing failed. Nothing stays registered then.
+            PluginError: The name or object is registered already, it is no plugin (a plain value, or hooks that all
+                lack their marker), a hook does not exist (with a suggestion), a function does not fit its hookspec, or
+                contributing failed. Nothing stays registered then.
         """
+        refuse_value(plugin)
         if isinstance(plugin, type):
             plugin = instantiate(plugin)
         name = self._free_name(plugin, name)
@@ -204,16 +206,20 @@ class Hooks:
                 del self._scoped_agents[id(agent)]
 
     def _refuse_unknown_hooks(self, plugin: object, name: str) -> None:
+        marked = False
         for attribute in dir(plugin):
             options = self._manager.parse_hookimpl_opts(plugin, attribute)
             if options is None:
                 continue
+            marked = True
             hook = options.get("specname") or attribute
             spec = self._specs.get(hook)
             if spec is not None:
                 refuse_misfit(name, hook, spec.meta, getattr(plugin, attribute), bool(options.get("wrapper")))
             elif not options.get("optionalhook"):
                 raise PluginError(f"plugin {name!r} implements unknown hook {hook!r}{self._suggest(hook)}")
+        if not marked:
+            refuse_unmarked(name, plugin, self.names)
 
     def _suggest(self, hook: str) -> str:
         close = difflib.get_close_matches(hook, self._specs, 1)

@@ -27,8 +27,8 @@ __all__ = ["Plugins", "StartError", "load_plugins"]
 log = logging.getLogger("dshhooks.plugins")
 
 
-class StartError(PluginError):
-    """The configured plugins do not allow the host to start.
+class StartError(PluginError, ConfigError):
+    """The configured plugins do not allow the host to start; a ``ConfigError`` too, because wrong options are one reason.
 
     Args:
         message: Every problem.

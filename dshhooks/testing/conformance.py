@@ -53,12 +53,14 @@ def check_plugin(name_or_path: str, config: HarnessConfig | None = None) -> list
         plugin = instantiate(target, name, config.plugin.get(name), config.source)
         findings.append(Finding("it can be made with its options", True))
         hooks = Hooks()
+        if not hooks.implemented_by(plugin):
+            return [*findings, Finding("it implements at least one hook", False, _forgotten(plugin, hooks))]
         hooks.register(plugin, name, announce=False)
     except HarnessError as exc:
         return [*findings, Finding("it loads", False, str(exc))]
     implemented = hooks.hooks_of(name)
     findings.append(Finding("its hooks exist and fit", True, ", ".join(implemented)))
-    findings.append(Finding("it implements at least one hook", bool(implemented), _forgotten(plugin, hooks)))
+    findings.append(Finding("it implements at least one hook", True, _forgotten(plugin, hooks)))
     findings.extend(_run(plugin, name))
     return findings
 
@@ -103,13 +105,15 @@ def _attribute(module: Any, name: str, file: Path) -> Any:
 
 
 def _only_plugin(module: Any, file: Path) -> Any:
-    """Return the one class of the module with hookimpls, or the module itself when it has functions with them."""
+    """Return the one class of the module with hookimpls (or hooks that lack the marker), else the module itself."""
     hooks = Hooks()
     own = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__]
     classes = [value for value in own if hooks.implemented_by(value)]
     if len(classes) > 1:
         names = ", ".join(value.__name__ for value in classes)
         raise PluginError(f"{file} has several plugins ({names}); name one: {file}:{classes[0].__name__}")
+    if not classes and not hooks.implemented_by(module):
+        classes = [value for value in own if _forgotten(value, hooks)]
     return classes[0] if classes else module
 
 
@@ -125,9 +129,10 @@ def _run(plugin: Any, name: str) -> list[Finding]:
 
     findings: list[Finding] = []
     for backend in ("asyncio", "trio"):
-        if backend == "trio" and importlib.util.find_spec("trio") is None:
-            continue
         what = f"a call runs under it ({backend})"
+        if backend == "trio" and importlib.util.find_spec("trio") is None:
+            findings.append(Finding(what, True, "not tried: trio is not installed"))
+            continue
         try:
             findings.append(Finding(what, *anyio.run(_verdict, plugin, name, backend=backend)))
         except (HarnessError, TimeoutError) as exc:
@@ -152,4 +157,4 @@ async def _verdict(plugin: Any, name: str) -> tuple[bool, str]:
     if not isinstance(result, ToolFailure):
         return True, ""
     info = result.error.info
-    return info is None or info.code not in _BROKEN, result.error.message
+    return info is None or info.code not in _BROKEN, f"it ended in a failure: {result.error.message}"

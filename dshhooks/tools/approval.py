@@ -127,7 +127,7 @@ class Approvals:
                 raise
             log.warning("approval of tool %r failed and counts as unavailable: %s", request.tool_name, described(exc))
             return ApprovalOutcome.UNAVAILABLE
-        if isinstance(answer, ApprovalOutcome):
+        if type(answer) is ApprovalOutcome:
             return answer
         discard(answer)
         kind = type(answer).__name__

@@ -78,11 +78,16 @@ def check_definition(definition: Any) -> None:
     if not isinstance(definition.name, str) or not definition.name:
         raise TypeError(f"a tool's name must be a non-empty str, not {definition.name!r}")
     where = f"tool {definition.name!r}"
+    for part, kind in (("description", str), ("parameters", dict), ("idempotent", bool)):
+        if not isinstance(getattr(definition, part), kind):
+            found = type(getattr(definition, part)).__name__
+            raise TypeError(f"{where}: {part} must be a {kind.__name__}, not {found}")
     output = definition.output
     if output is None or not callable(getattr(output, "render", None)):
         raise TypeError(f"{where}: output needs a callable render(args, value)")
     for owner, part in ((output, "presentation_meta"), (definition, "finalize_content"),
-                        (definition, "is_concurrency_safe")):  # fmt: skip
+                        (definition, "is_concurrency_safe"), (definition, "present_call"),
+                        (definition, "present_result")):  # fmt: skip
         value = getattr(owner, part, None)
         if value is not None and not callable(value):
             raise TypeError(f"{where}: {part} must be callable")

@@ -88,8 +88,11 @@ def seal(call: Any, layers: Layers) -> tuple[ToolRun, BaseException | None]:
     Returns:
         The run, and why its arguments could not be sealed (``None`` when they could).
     """
-    name, call_id, agent, parent = call.name, call.id, call.agent, call.parent
-    signal, approver = call.signal, getattr(call, "approver", None)
+    try:
+        name, call_id, agent, parent, signal = call.name, call.id, call.agent, call.parent, call.signal
+    except AttributeError as exc:
+        raise TypeError(f"a ToolCall is needed, not {type(call).__name__}: {exc}") from exc
+    approver = getattr(call, "approver", None)
     fault: BaseException | None = None
     try:
         arguments = freeze(call.arguments)
@@ -97,7 +100,7 @@ def seal(call: Any, layers: Layers) -> tuple[ToolRun, BaseException | None]:
         arguments, fault = MISSING, exc
     if signal is None:
         signal = NEVER
-    elif not isinstance(signal, CancelSignal):
+    elif not issubclass(type(signal), CancelSignal):
         fault = fault or TypeError(f"ToolCall.signal must be a CancelSignal or None, not {type(signal).__name__}")
         signal = NEVER
     if type(name) is not str or not name or type(call_id) is not str or not call_id:
@@ -120,4 +123,4 @@ def seal(call: Any, layers: Layers) -> tuple[ToolRun, BaseException | None]:
 
 def _plain(text: Any) -> str:
     """Return the exact ``str`` in a ``str`` or subclass (an Enum's member, say); anything else is no text at all."""
-    return str.__str__(text) if isinstance(text, str) else ""
+    return str.__str__(text) if issubclass(type(text), str) else ""

@@ -54,7 +54,7 @@ def _ask(guard: Guard, execution: ToolExecution) -> str | None:
         if isinstance(exc, HarnessError) or not is_fault(exc):
             raise
         raise GuardFailedError(f"a guard failed: {type(exc).__name__}: {error_message(exc)}") from exc
-    if answer is None or isinstance(answer, str):
+    if answer is None or issubclass(type(answer), str):
         return answer
     discard(answer)
     raise GuardFailedError(f"a guard answered with {type(answer).__name__}; it must return a str or None, and at once")
@@ -76,7 +76,7 @@ def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
             raise blamed(exc, impl)  # noqa: B904 - it is the exception itself
         if answer is None:
             continue
-        if isinstance(answer, str):
+        if issubclass(type(answer), str):  # isinstance() would believe whatever the answer calls its __class__
             return answer
         discard(answer)
         raise InvalidDecisionError(

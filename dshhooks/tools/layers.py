@@ -99,7 +99,7 @@ class Layers:
         """Yield what ``agent`` sees: admitted global tools, shadowed in place by its own, then the rest of its own."""
         layer = self.of(agent)
         own = dict(layer.tools) if layer is not None else {}
-        for name, entry in self.everybody.tools.items():
+        for name, entry in tuple(self.everybody.tools.items()):  # a tool in a thread may register another meanwhile
             if name in own:
                 yield own.pop(name)
             elif layer is None or _admitted(layer, name):

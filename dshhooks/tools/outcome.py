@@ -60,7 +60,7 @@ def _described(exc: BaseException, *, named: bool) -> str:
 
 
 def _exact(text: Any) -> str:
-    return text if type(text) is str else str.__str__(text) if isinstance(text, str) else f"{text}"
+    return text if type(text) is str else str.__str__(text) if issubclass(type(text), str) else f"{text}"
 
 
 def denial(reason: str) -> ToolFailure:

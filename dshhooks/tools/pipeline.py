@@ -126,14 +126,13 @@ class Pipeline:
                 result = self._normalized(run, result)
             else:
                 result = await self._core(run)
+            if run.deferred:
+                result = with_contexts(result, (*run.deferred, *result.contexts))
         except BaseException as exc:  # noqa: BLE001 - sorted out there
             result = _settled(run, exc)
-            run.deferred = ()
         finally:
             run.stage = POLICY
             run.show_signal(run.caller_signal)
-        if run.deferred:
-            result = with_contexts(result, (*run.deferred, *result.contexts))
         return _unless_aborted(run, result)
 
     async def _core(self, run: ToolRun) -> ToolResult:
@@ -148,8 +147,12 @@ class Pipeline:
 
     def _normalized(self, run: ToolRun, result: Any) -> ToolResult:
         """Take a wrapper's result: its own mint as it is, a failure verbatim, any other success from its value on."""
-        if result is run.clean or isinstance(result, ToolFailure) or any(result is minted for minted in run.canonical):
+        if result is run.clean or any(result is minted for minted in run.canonical):
             return result  # type: ignore[no-any-return]
+        if isinstance(result, ToolFailure):
+            # A subclass is read once, here: what it does with its attributes must not reach the later stages.
+            own = type(result) is not ToolFailure
+            return ToolFailure(result.error, result.content, result.meta, result.contexts) if own else result
         fresh = canonicalize(run, self._layers, result.value)
         return with_contexts(fresh, result.contexts)
 

@@ -236,7 +236,11 @@ def _duplicate(name: str, agent: object) -> HarnessError:
 def _names(names: Iterable[str], what: str) -> frozenset[str]:
     if isinstance(names, str):
         raise TypeError(f"restrict({what}=...) takes a list of tool names, not one str")
-    return frozenset(names)
+    listed = list(names)
+    wrong = next((name for name in listed if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise TypeError(f"restrict({what}=...) takes tool names, and {wrong!r} is a {type(wrong).__name__}")
+    return frozenset(listed)
 
 
 def _projection(definition: ToolDefinition) -> dict[str, Any]:

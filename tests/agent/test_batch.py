@@ -17,6 +17,7 @@ from tests.agent.kit import (
     Host,
     Plugin,
     Say,
+    check_balanced,
     context,
     data,
     host,
@@ -523,6 +524,22 @@ async def test_a_refused_result_leaves_no_other_call_without_one() -> None:
         assert reasons(agent.session) == ["error"]
         answered = [result.call_id for result in data(agent.session, "tool/result")]
         assert sorted(answered) == ["call-1", "call-2", "call-3"]
+
+
+async def test_a_host_that_is_cancelled_leaves_no_call_without_a_result() -> None:
+    """Spec 5.8, 10.12: what ran is of unknown outcome, what never began says so; the turn is closed."""
+    bodies = Bodies(3)
+    with anyio.CancelScope() as scope:
+        async with host(steps=[calls("safe", "safe", "safe")], tools=[bodies.safe()], max_parallel_tool_calls=2) as h:
+            agent = await h.agent()
+            agent.followup("go")
+            await bodies.gates[2].reached.wait()
+            scope.cancel()
+            await anyio.sleep_forever()
+    check_balanced(agent.session)
+    assert batch(h) == ["call 1", "call 2", "result 1", "result 2", "call 3", "result 3"]
+    assert outcomes(h) == ["TOOL_OUTCOME_UNKNOWN"] * 2 + ["ABORTED_BEFORE_DISPATCH"]
+    assert reasons(agent.session) == ["disposed"]
 
 
 def data_seq(agent: Any, kind: str) -> int:

@@ -166,7 +166,8 @@ class Run:
             else:
                 self.do(verb)
         await agent.when_idle()
-        while agent.inbox.waking:  # sent by somebody who heard of the idleness that was just waited for
+        # Sent by somebody who heard of the idleness that was just waited for, and perhaps taken up by now.
+        while agent.inbox.waking or agent.status == "running":
             await agent.when_idle()
         assert not agent.inbox.steering, "steering was left to an idle agent"
         return agent
@@ -200,6 +201,7 @@ def test_any_interleaving_keeps_ledger_and_log(backend: str, program: Program) -
     check_turns(h, agent, run)
     check_words(h, agent, run)
     check_statuses(h)
+    check_batches(agent)
 
 
 def check_order(h: Host) -> None:
@@ -247,6 +249,13 @@ def check_statuses(h: Host) -> None:
     statuses = h.recorder.statuses
     assert all(before != after for before, after in pairwise(statuses))
     assert statuses[-1] == "disposed"
+
+
+def check_batches(agent: Agent) -> None:
+    """Nothing is said between the calls of a step and their results."""
+    types = [event.type for event in agent.session.events]
+    for before, after in pairwise(types):
+        assert after != "tool/result" or before in ("tool/call", "tool/result")
 
 
 async def test_quiet_items_that_never_ran_are_discarded_at_the_end() -> None:

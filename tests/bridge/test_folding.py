@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dshhooks.bridge
@@ -109,6 +109,7 @@ class TestTexts:
 class TestLaws:
     """Case 117 and what else holds for any list."""
 
+    @settings(deadline=None)
     @given(st.lists(OUTCOMES, max_size=6), st.sampled_from(sorted(EVENTS)))
     def test_the_strictest_decision_is_never_lost(self, outcomes, event):
         """Case 117: a deny among any outcomes is the answer, or is kept as the raw one."""
@@ -117,6 +118,7 @@ class TestLaws:
         assert (folded.raw_decision or folded.decision) == strictest
         assert folded.downgraded == (strictest == "deny" and not EVENTS[event].blockable)
 
+    @settings(deadline=None)
     @given(st.lists(OUTCOMES, max_size=6), st.sampled_from(sorted(EVENTS)), st.randoms(use_true_random=False))
     def test_order_changes_only_texts(self, outcomes, event, chance: random.Random):
         """Case 117: permuting outcomes changes the order of texts and nothing else."""
@@ -128,6 +130,7 @@ class TestLaws:
         for name in ("contexts", "messages"):
             assert sorted(getattr(one, name)) == sorted(getattr(other, name))
 
+    @settings(deadline=None)
     @given(st.lists(OUTCOMES, max_size=5), st.lists(OUTCOMES, max_size=5), st.sampled_from(sorted(EVENTS)))
     def test_folding_in_two_parts(self, first, second, event):
         """Concatenation: texts are those of the first part, then the second; the decision is the stricter one."""
@@ -138,6 +141,7 @@ class TestLaws:
         assert whole.stop == (one.stop or other.stop)
         assert whole.stop_reason == (one.stop_reason if one.stop else other.stop_reason)
 
+    @settings(deadline=None)
     @given(OUTCOMES)
     def test_one_outcome_is_itself(self, outcome):
         """A fold of one says what that one says."""

@@ -266,6 +266,18 @@ class TestAdvice:
         """In the seed a pattern with regex characters is a literal that never fits."""
         assert self.warned("Edit.*", profile="seed") == [("warning", "matcher-never-matches")]
 
+    @pytest.mark.parametrize("pattern", [r"(\w+__)*z$", "((a+)+)+$", "(?:x(y+)){2,}z", "([a)]+_)+z"])
+    def test_repetition_within_repetition(self, pattern):
+        """Such a pattern can take exponentially long: its author is told."""
+        assert self.warned(pattern) == [("warning", "matcher-slow")]
+
+    @pytest.mark.parametrize(
+        "pattern", ["(a+)+$", r"(\+_)+z", "([a+]_)+z", "(ab)+c+$", "(a|b)*c{2,3}$", r"mcp__(x|y)__.*"]
+    )
+    def test_repetition_that_is_fine(self, pattern):
+        """One repetition at a time, and those that are rewritten, go unmentioned."""
+        assert self.warned(pattern) == []
+
     def test_white_space(self):
         """White space only fits nothing, and somebody meant something."""
         assert self.warned("  ") == [("warning", "matcher-never-matches")]

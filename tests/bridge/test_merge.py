@@ -205,6 +205,20 @@ class TestBroken:
         assert found(configuration.diagnostics) == [("error", "file-unreadable", "")]
         assert commands(configuration, "Stop") == ["good"]
 
+    @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+    def test_a_link_to_a_device(self, tmp_path, device):
+        """A checkout may hold a link to something that never ends."""
+        (tmp_path / "settings.json").symlink_to(device)
+        configuration = load(BridgeOptions(config_path=tmp_path / "settings.json"), environ={})
+        assert found(configuration.diagnostics) == [("error", "file-unreadable", "")]
+
+    def test_a_huge_file(self, tmp_path):
+        """More than anybody writes is not read."""
+        path = tmp_path / "settings.json"
+        with path.open("wb") as file:
+            file.truncate(1 << 30)
+        assert "bytes" in load(BridgeOptions(config_path=path), environ={}).diagnostics[0].message
+
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
     def test_no_permission(self, tmp_path):
         """A file nobody may read is an error."""

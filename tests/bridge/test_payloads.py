@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dshhooks.bridge.dialects import DIALECTS, PROFILES
@@ -218,6 +218,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.text(max_size=12), VALUES, max_size=6),
     st.sampled_from(DIALECTS), st.sampled_from(PROFILES), st.sampled_from(sorted(EVENTS)),

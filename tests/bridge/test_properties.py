@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dshhooks.bridge.dialects import DIALECTS, PROFILES, TYPE_WORDS, UNSUPPORTED_EVENTS, rules
@@ -19,6 +19,7 @@ from dshhooks.bridge.response import decode_response
 from dshhooks.bridge.selection import matching, select
 from tests.bridge.kit import parsed
 
+RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAMES = sorted({name for event in EVENTS.values() for name in event.names} | UNSUPPORTED_EVENTS["claude"])
 MEMBERS = [
     "type", "command", "args", "shell", "url", "headers", "allowedEnvVars", "prompt", "model", "timeout", "timeoutSec",
@@ -68,7 +69,7 @@ PAYLOAD = st.dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(RELAXED, max_examples=400)
 @given(DOCUMENT, st.sampled_from(DIALECTS), st.sampled_from(PROFILES), st.booleans(), st.sampled_from(NAMES[:3]))
 def test_every_document_can_be_read(data, dialect, profile, lenient, file):
     """Any structure gives groups and diagnostics: pointers lead to something, ids are unique, and all can be shown."""
@@ -103,7 +104,7 @@ def points_somewhere(data: object, pointer: str) -> bool:
     return True
 
 
-@settings(max_examples=200, deadline=None)
+@settings(RELAXED, max_examples=200)
 @given(MAP, st.sampled_from(DIALECTS), st.sampled_from(sorted(EVENTS)), PAYLOAD, st.none() | st.text(max_size=5))
 def test_every_file_can_be_dispatched(tmp_path_factory, data, dialect, event, payload, subject):
     """What is read can be selected from, told and answered."""
@@ -123,7 +124,7 @@ def test_every_file_can_be_dispatched(tmp_path_factory, data, dialect, event, pa
     json.dumps(fold(outcomes, event).as_json())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(RELAXED, max_examples=300)
 @given(st.binary(max_size=200))
 @example(b"\xff\xfe{")
 @example(b"[" * 3000)
@@ -146,7 +147,7 @@ BLOCK = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(RELAXED, max_examples=400)
 @given(
     ANSWER, st.none() | JSON | BLOCK, st.sampled_from([0, 0, 0, 1, 2, 3, 127, -9, None]), st.text(max_size=20),
     st.sampled_from(DIALECTS), st.sampled_from(PROFILES), st.sampled_from(["shell", "oracle"]),
@@ -167,7 +168,7 @@ def test_every_answer_can_be_read(answer, block, code, stderr, dialect, profile,
         assert outcome.decision == "deny"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(RELAXED, max_examples=200)
 @given(st.text(max_size=40), st.sampled_from([0, 1, 2, 126]), st.sampled_from(PROFILES), st.booleans())
 def test_every_text_can_be_read(text, code, profile, strict):
     """Any output gives an outcome."""
@@ -178,7 +179,7 @@ def test_every_text_can_be_read(text, code, profile, strict):
         fold([outcome], "SessionStart")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(RELAXED, max_examples=400)
 @given(st.text(alphabet="ab|,*.+?()[]{}^$\\-_ <>:=!P1", max_size=12), st.text(alphabet="ab|_-", max_size=12))
 def test_every_pattern_is_a_test_or_an_error(pattern, subject):
     """A pattern compiles to a test that never raises, or is refused with our error."""

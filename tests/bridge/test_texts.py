@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dshhooks.bridge.reference
@@ -94,17 +94,19 @@ class TestText:
         for data in (b"\xef\xbb\xbfa", "a".encode("utf-16"), b"\xfe\xff\0a", "\ufeffa", b"a"):
             assert decode_output(data) == "a"
 
+    @settings(deadline=None)
     @given(st.binary(max_size=40))
     def test_any_bytes(self, data):
         """No bytes raise."""
         assert isinstance(decode_output(data), str)
 
+    @settings(deadline=None)
     @given(st.text(max_size=40), st.integers(1, 50))
     def test_clean(self, text, limit):
         """Nothing a terminal would obey survives, and the length is bounded."""
         cleaned = clean(text, limit)
         assert "\0" not in cleaned
-        assert "\r\n" not in cleaned
+        assert "\r" not in cleaned
         assert len(cleaned) <= limit + 30
 
     @pytest.mark.parametrize(
@@ -182,22 +184,8 @@ class TestPage:
     """docs/reference/dialects.md."""
 
     def test_it_is_current(self):
-        """It is what the tables say; make it with `python -m dshhooks.bridge.reference --write`."""
+        """It is what the tables say; make it with `python -m dshhooks.pages --write`."""
         assert (ROOT / "docs/reference/dialects.md").read_text("utf-8") == dshhooks.bridge.reference.render()
-
-    def test_check_and_write(self, tmp_path, capsys):
-        """--check tells a stale page from a current one, --write makes it."""
-        page = tmp_path / "docs/dialects.md"
-        main = dshhooks.bridge.reference.main
-        assert [main(["--check"], page), main(["--write"], page), main(["--check"], page), main([], page)] == [
-            1,
-            0,
-            0,
-            2,
-        ]
-        page.write_text("old", encoding="utf-8")
-        assert main(["--check"], page) == 1
-        assert "--write" in capsys.readouterr().err
 
     def test_every_switch_has_its_words(self):
         """Each row has a topic, and each value that occurs has words."""

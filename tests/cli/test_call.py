@@ -33,6 +33,13 @@ def fail(code: str = "") -> str:
 def leave() -> str:
     sys.exit(7)
 
+@tool(render=lambda args, value: "deep")
+def deep(levels: int) -> list:
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
 @tool
 def surrogate() -> str:
     return "\\ud800 and \\x1b[31mred"
@@ -40,7 +47,7 @@ def surrogate() -> str:
 class Plugin:
     @hookimpl
     def register_tools(self, registry):
-        for one in (shout, count, fail, leave, surrogate):
+        for one in (shout, count, deep, fail, leave, surrogate):
             registry.register(one)
 """
 
@@ -112,6 +119,13 @@ def test_an_unknown_tool(tools):
     assert "UNKNOWN_TOOL" in done.err
     assert "hint: tools of the loaded plugins:" in done.err
     assert "shout" in done.err
+
+
+def test_an_unknown_tool_may_belong_to_a_plugin_that_is_off(tools):
+    """The hint names the plugins that are not loaded."""
+    name = tools.run("plugins", "--json").json[0]["name"]
+    done = tools.run("call", "shuot", "{}", "--disable", name)
+    assert f"not loaded: {name} (`dshhooks plugins` says why)" in done.err
 
 
 def test_without_plugins_there_are_no_tools(tools):
@@ -215,6 +229,13 @@ def test_the_document_of_a_denial(tools):
     assert record["seconds"] >= 0
 
 
+def test_the_document_of_a_deep_value(tools):
+    """A value may nest deeper than Python recurses."""
+    done = tools.run("call", "deep", '{"levels": 20000}', "--json")
+    assert done.code == 0, done.err
+    assert '"value":' + "[" * 20001 + "]" * 20001 in done.out
+
+
 def test_the_document_is_ascii(tools):
     """No terminal or pipe can break it."""
     assert tools.run("call", "surrogate", "--json").out.isascii()
@@ -232,10 +253,10 @@ def asking(tools):
 
 
 def test_without_a_terminal_the_answer_is_no(asking):
-    """Exit 2, and it is said what was asked."""
+    """Exit 2, and it is said what was asked, why nobody could answer, and what to do."""
     done = asking.run("call", "count", '{"n": 1}')
     assert done.code == 2
-    assert "asked: count: is this fine? -> no" in done.err
+    assert "asked: count: is this fine? -> no (there is no terminal to ask on; --approve yes would let" in done.err
 
 
 def test_an_answer_can_be_given_beforehand(asking):

@@ -79,6 +79,17 @@ def test_a_reader_that_goes_away(project):
     assert (process.returncode, err) == (1, b"")
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk(project):
+    """What cannot be written is an error in one line."""
+    with open("/dev/full", "wb") as full:
+        process = project.start("hooks", stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"No space left" in err
+    assert b"Traceback" not in err
+
+
 def test_a_closed_stdin(project):
     """A job without stdin can call; it can just not be asked."""
     words = ["call", "nothing", "{}", "--no-plugins"]

@@ -58,6 +58,8 @@ def test_the_list_as_a_document(mixed):
     assert "ValueError: no\nluck" in rows["bad"]["reason"]
     assert "dist-a and by dist-b" in rows["twice"]["reason"]
     assert rows["watched"]["reason"] == "shadow"
+    for words in (("plugins", "list", "--json"), ("plugins", "--json", "list")):
+        assert mixed.run(*words).json == done.json
 
 
 def test_the_list_for_people(mixed):
@@ -152,7 +154,7 @@ FAULTY = {
     "exits": ("raise SystemExit", "SystemExit"),
     "does not parse": ("def (", "SyntaxError"),
     "nothing": ("x = 1", "FAIL it implements at least one hook"),
-    "unmarked": ("class P:\n    def tools_guard(self, execution): ...\n", "FAIL it implements at least one hook"),
+    "unmarked": ("class P:\n    def tools_guard(self, execution): ...\n", "without @hookimpl: tools_guard"),
     "several": (DENY + DENY.replace("Plugin", "Other"), "name one: candidate.py:Plugin"),
     "tools fail": (TOOL + "        raise ValueError('boom')\n", "boom"),
     "needs options": (OPTIONS.replace("= field(default=3, validator=validators.ge(1))", ""), "attempts: is required"),

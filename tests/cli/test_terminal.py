@@ -168,9 +168,9 @@ def started(fifo: Path) -> int:
     return int(fifo.read_text())
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_call_leaves_no_process(project, number, code):
-    """Ctrl-C and a polite kill: the tool unwinds, its child is gone."""
+    """Ctrl-C, a polite kill, a terminal that is closed: the tool unwinds, its child is gone."""
     project.install("hanging", HANGING)
     project.enable("hanging")
     fifo = project.folder / "fifo"
@@ -197,4 +197,22 @@ def test_an_interrupted_shell_command_leaves_no_process(project):
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
+    assert not running(pid)
+
+
+def test_nohup_outlives_its_terminal(project):
+    """A hang-up that was ignored when the command started stays ignored."""
+    project.install("hanging", HANGING)
+    project.enable("hanging")
+    fifo = project.folder / "fifo"
+    os.mkfifo(fifo)
+    process = project.start(
+        "call", "hang", f'{{"fifo": "{fifo}"}}', stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )  # fmt: skip
+    pid = started(fifo)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
     assert not running(pid)

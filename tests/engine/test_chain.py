@@ -94,6 +94,17 @@ async def test_strictest_is_deny_then_ask_then_allow() -> None:
     assert await policy(None, Allow(), None) == Allow()
 
 
+class UntrueAsk(Ask):
+    def __bool__(self) -> bool:
+        return False
+
+
+async def test_an_ask_that_calls_itself_false_still_asks() -> None:
+    """Decision 3.4: the kind of an answer counts, not its truth; otherwise nobody would be asked."""
+    made = hooks(Plugin(tools_pre_execute=lambda: Allow()), Plugin(tools_pre_execute=lambda: UntrueAsk("1")))
+    assert await made.call("tools_pre_execute", execution=None) == UntrueAsk("1")
+
+
 async def test_first_takes_the_first_decision_literally() -> None:
     """Decision 3.4: policy_combination = "first"."""
     made = hooks(*(Plugin(tools_pre_execute=lambda d=d: d) for d in (None, Allow(), Deny("no"))))

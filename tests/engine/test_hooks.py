@@ -31,6 +31,15 @@ class Policy:
         return Deny("no")
 
 
+@pytest.mark.parametrize("value", [None, "retry", 5, True, [Policy()], (Policy(),), {"a": 1}], ids=repr)
+def test_a_plain_value_is_no_plugin(value: Any) -> None:
+    """A name or a list where a plugin belongs would be registered and never deny anything."""
+    hooks = Hooks()
+    with pytest.raises(PluginError, match="is no plugin"):
+        hooks.register(value)
+    assert hooks.plugins == ()
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +147,33 @@ def test_a_misspelt_hook_is_refused_with_a_suggestion() -> None:
     """Decision 7.15: naming the plugin, the hook and the likely one."""
     with pytest.raises(PluginError, match=r"'p'.*'tool_pre_execute'; did you mean 'tools_pre_execute'"):
         Hooks().register(Plugin("p", tool_pre_execute=lambda execution: None))
+
+
+def test_a_policy_without_any_marker_is_refused() -> None:
+    """It would never be asked, so it would let everything run; nothing stays registered."""
+
+    class Unmarked:
+        def tools_pre_execute(self, execution: Any) -> Deny:
+            return Deny("no")
+
+    hooks = Hooks()
+    with pytest.raises(PluginError, match="'Unmarked' would never be called: put @hookimpl on tools_pre_execute"):
+        hooks.register(Unmarked())
+    assert hooks.plugins == ()
+
+
+def test_a_function_called_like_a_hook_may_stand_beside_hooks() -> None:
+    """A plugin that takes part may call its helpers what it likes."""
+
+    class Helped:
+        def operation(self) -> None: ...
+
+        @hookimpl
+        def tools_pre_execute(self) -> None: ...
+
+    hooks = Hooks()
+    hooks.register(Helped())
+    assert hooks.plugins == ("Helped",)
 
 
 def test_a_hook_like_no_other_is_refused_with_a_hint() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import dshhooks.reference
 import hookspecs
-from dshhooks.reference import LIFECYCLE, PARTS, HookDoc, HookRow, hook_docs, hookspecs_table, main, parse_parameters
+from dshhooks.reference import LIFECYCLE, PARTS, HookDoc, HookRow, hook_docs, hookspecs_table, parse_parameters
 from hookspecs.decisions import AllowPrompt, FailRequest
 from hookspecs.markers import META, PROJECT, Authority, hookimpl
 
@@ -219,7 +219,7 @@ class TestTable:
 
 class TestPage:
     def test_is_current(self) -> None:
-        """docs/reference/hooks.md is what the hookspecs say; make it with `python -m dshhooks.reference --write`."""
+        """docs/reference/hooks.md is what the hookspecs say; make it with `python -m dshhooks.pages --write`."""
         assert (ROOT / "docs/reference/hooks.md").read_text("utf-8") == dshhooks.reference.render_reference()
 
     @every_hook
@@ -247,32 +247,6 @@ class TestPage:
         """No reStructuredText mark survives the translation to Markdown."""
         prose = dshhooks.reference.render_reference().split("```")[::2]
         assert not any("``" in text or ":class:" in text for text in prose)
-
-
-class TestMain:
-    def test_writes_and_checks(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """--write makes the page, folder included; --check then agrees."""
-        page = tmp_path / "docs" / "hooks.md"
-        assert main(["--write"], page) == 0
-        assert main(["--check"], page) == 0
-        assert "is current" in capsys.readouterr().out
-
-    @pytest.mark.parametrize("text", [None, "old"])
-    def test_check_says_what_to_do(self, text: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A missing or stale page is named with the command that makes it, and is not touched."""
-        page = tmp_path / "hooks.md"
-        if text is not None:
-            page.write_text(text)
-        assert main(["--check"], page) == 1
-        assert "--write" in capsys.readouterr().err
-        assert (page.read_text() if page.exists() else None) == text
-
-    @pytest.mark.parametrize("arguments", [[], ["--help"], ["--check", "--write"]])
-    def test_other_arguments_are_refused(self, arguments: list[str], tmp_path: Path) -> None:
-        """Anything else shows the usage and writes nothing."""
-        page = tmp_path / "hooks.md"
-        assert main(arguments, page) == 2
-        assert not page.exists()
 
 
 def spec(row: HookRow) -> Any:

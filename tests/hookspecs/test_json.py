@@ -350,6 +350,13 @@ class TestFreeze:
         with pytest.raises(TypeError):
             FrozenDict.fromkeys("ab")
 
+    @pytest.mark.parametrize("value", [{"a": 1}, [1]], ids=["dict", "list"])
+    def test_cannot_become_another_class(self, value: Any) -> None:
+        """A class with the same layout and without the refusals would open it again."""
+        loose: Any = type("Loose", (type(value),), {"__slots__": ()})
+        with pytest.raises(TypeError, match="frozen"):
+            freeze(value).__class__ = loose
+
     def test_the_refusal_says_what_to_do(self) -> None:
         """The message names thaw()."""
         with pytest.raises(TypeError, match=r"thaw\(\)"):

@@ -64,6 +64,14 @@ class TestHookimpl:
         assert hookimpl(fn) is fn
         assert options_of(fn)["wrapper"] is False
 
+    def test_the_function_by_keyword(self) -> None:
+        """Api: the signature is hookimpl(fn=None, *, ...)."""
+
+        def fn(self: object) -> None: ...
+
+        assert hookimpl(fn=fn) is fn
+        assert options_of(fn)["wrapper"] is False
+
     def test_with_options(self) -> None:
         """Ordering, optional hooks and another name reach pluggy."""
 

@@ -284,6 +284,7 @@ def test_a_wrong_option_stops_the_start_naming_its_key(site, options, said):
     assert [row.status for row in plugins.report()] == ["failed"]
     with pytest.raises(StartError) as caught:
         plugins.raise_problems()
+    assert isinstance(caught.value, ConfigError)
     assert f"test.toml: {said}" in str(caught.value)
     assert caught.value.report == tuple(plugins.report())
 

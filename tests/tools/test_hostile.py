@@ -6,13 +6,15 @@ import dataclasses
 import gc
 import tracemalloc
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from hookspecs.decisions import Accept, Deny
+from hookspecs.decisions import Accept, Allow, Ask, Block, Deny
 from hookspecs.errors import HarnessError
+from hookspecs.execution import ErrorInfo, ToolError, ToolFailure, ToolSuccess
 from hookspecs.signal import CancelSource
 from tests.tools.kit import Agent, Plugin, code, context, execute, message, registry, text, tool, wrap
 
@@ -139,6 +141,9 @@ async def test_a_stray_cancelled_error_is_a_fault(where: str, caplog: pytest.Log
     result = await execute(tools)
     assert result.is_error == (where != "observer")
     assert ("CancelledError" in caplog.text) == (where == "observer")
+    blamed = {"pre": "PLUGIN_FAILED", "guard": "PLUGIN_FAILED", "wrapper": "PLUGIN_FAILED", "post": "PLUGIN_FAILED",
+              "render": "INVALID_TOOL_OUTPUT"}  # fmt: skip
+    assert where == "observer" or code(result) == blamed.get(where)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
@@ -198,8 +203,8 @@ async def test_every_generator_is_torn_down_when_an_inner_answer_fights_back() -
     def outer(execution: Any) -> Any:
         try:
             return (yield)
-        except RuntimeError as exc:
-            seen.append(str(exc))
+        except Exception as exc:
+            seen.append(type(exc).__name__)
             raise
 
     def inner(execution: Any) -> Any:
@@ -208,7 +213,105 @@ async def test_every_generator_is_torn_down_when_an_inner_answer_fights_back() -
 
     result = await execute(registry(Plugin("o", tools_execute=wrap(outer)), Plugin("i", tools_execute=wrap(inner))))
     assert result.is_error
-    assert seen == ["none of your business"]
+    assert seen == ["InvalidDecisionError"]
+
+
+class StandIn:
+    """Claims to be an object of another class, and has nothing of it."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+
+    @property
+    def __class__(self) -> Any:
+        return object.__getattribute__(self, "kind")
+
+
+@pytest.mark.parametrize("make", [StandIn, lambda kind: Mock(spec=kind)], ids=["class", "mock"])
+@pytest.mark.parametrize("form", ["implementation", "wrapper"])
+@pytest.mark.parametrize(
+    ("hook", "kind"),
+    [("tools_pre_execute", Allow), ("tools_pre_execute", Ask), ("tools_execute", ToolFailure),
+     ("tools_execute", ToolSuccess), ("tools_post_execute", Accept), ("tools_post_execute", Block)],
+)  # fmt: skip
+async def test_what_only_claims_to_be_a_decision_is_none(hook: str, kind: type, form: str, make: Any) -> None:
+    """Spec 3.2: a decision is known by its type, not by what it says of itself."""
+
+    def implementation(execution: Any) -> Any:
+        return make(kind)
+
+    async def wrapper(execution: Any, *, call_next: Any) -> Any:
+        await call_next()
+        return make(kind)
+
+    async def body(_args: Any, execution: Any) -> None:
+        execution.defer_context(context("kept"))
+
+    function = implementation if form == "implementation" else wrap(wrapper)
+    assert code(await execute(registry(Plugin("p", **{hook: function}), tools=[tool(execute=body)]))) == (
+        "INVALID_DECISION"
+    )
+
+
+async def test_a_guard_that_answers_with_a_stand_in_for_text_denies() -> None:
+    """Decision 7.4: both kinds of guard; nobody tries to print what is no text."""
+    tools = registry()
+    tools.guard(lambda execution: StandIn(str))  # type: ignore[arg-type, return-value]
+    assert code(await execute(tools)) == "GUARD_FAILED"
+    assert code(await execute(registry(Plugin(tools_guard=lambda execution: StandIn(str))))) == "INVALID_DECISION"
+
+
+class FaithlessFailure(ToolFailure):
+    is_error = False  # type: ignore[misc]
+    reads = 0
+
+    @property
+    def contexts(self) -> Any:
+        type(self).reads += 1
+        raise RuntimeError("not today")
+
+    @contexts.setter
+    def contexts(self, value: Any) -> None:
+        pass
+
+
+class FalseFailure(ToolFailure):
+    is_error = False  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("deferred", [False, True])
+@pytest.mark.parametrize("kind", [FalseFailure, FaithlessFailure])
+async def test_a_subclass_of_a_failure_is_taken_as_a_failure(kind: Any, deferred: bool) -> None:
+    """Spec 3.4: what a wrapper's own class does with its attributes reaches nobody else."""
+
+    async def body(_args: Any, execution: Any) -> None:
+        if deferred:
+            execution.defer_context(context("kept"))
+
+    async def wrapper(execution: Any, *, call_next: Any) -> Any:
+        await call_next()
+        return kind(ToolError("mine"))
+
+    result = await execute(registry(Plugin("p", tools_execute=wrap(wrapper)), tools=[tool(execute=body)]))
+    assert type(result) is ToolFailure
+    assert len(result.contexts) == (deferred and kind is FalseFailure)
+
+
+@pytest.mark.parametrize("call", [None, {}, "echo", object()], ids=repr)
+async def test_what_is_no_call_is_a_type_error(call: Any) -> None:
+    """Not a fault of a tool or plugin: the caller learns what is needed."""
+    with pytest.raises(TypeError, match="a ToolCall is needed"):
+        await registry().execute(call)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: ToolError(5), lambda: ToolError("m", "CODE"), lambda: ErrorInfo("Name", None), lambda: ErrorInfo(1, "C")],
+)
+def test_the_parts_of_an_error_have_types(make: Any) -> None:
+    """Decision 7.5: constructors check types, so no result carries a message that is no text."""
+    with pytest.raises(TypeError, match="must be"):
+        make()
 
 
 @pytest.mark.parametrize("hook", ["tools_pre_execute", "tools_execute", "tools_post_execute"])

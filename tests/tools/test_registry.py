@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import attrs
 import pytest
 
 from dshhooks.engine.hooks import Hooks
@@ -216,6 +217,20 @@ def test_only_a_definition_is_registered(definition: Any) -> None:
     assert names(tools) == []
 
 
+@pytest.mark.parametrize(
+    "part",
+    [{"description": None}, {"parameters": "object"}, {"parameters": None}, {"idempotent": "no"}, {"present_call": 5},
+     {"present_result": "x"}],
+    ids=lambda part: next(iter(part)),
+)  # fmt: skip
+def test_every_part_of_a_definition_has_its_type(part: dict[str, Any]) -> None:
+    """Spec 1.1: what a model reads is text and schema; "no" is no answer to whether a tool may run twice."""
+    tools = registry(tools=[])
+    with pytest.raises(TypeError, match=rf"'echo': {next(iter(part))} must be"):
+        tools.register(attrs.evolve(tool(), **part))
+    assert names(tools) == []
+
+
 # -- restricting -------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +286,9 @@ def test_a_restriction_needs_an_agent_a_filter_and_global_names() -> None:
         tools.restrict(agent, allow=["a", "y"], deny=["x"])
     with pytest.raises(TypeError, match="not one str"):
         tools.restrict(agent, allow="a")
+    for wrong in ([1], [["a"]], ["a", None]):
+        with pytest.raises(TypeError, match="tool names"):
+            tools.restrict(agent, deny=wrong)  # type: ignore[arg-type]
     assert names(tools, agent) == ["a", "own"]
 
 
@@ -491,3 +509,32 @@ def test_an_agent_may_look_like_nothing() -> None:
     agent, tools = Empty(), registry(tools=())
     tools.hooks.register(bringing(tool("own")), agent=agent)
     assert (names(tools, agent), names(tools)) == (["own"], [])
+
+
+@pytest.mark.parametrize("method", ["register", "guard", "restrict"])
+def test_a_plugin_that_has_gone_registers_nothing(method: str) -> None:
+    """Spec 0.2: registering through a disposed context is INACTIVE_EFFECT."""
+    held: list[Any] = []
+    tools = registry()
+    tools.hooks.register(Plugin("p", register_tools=held.append)).dispose()
+    given = {"register": (tool("late"),), "guard": (lambda execution: None,), "restrict": (Agent(),)}[method]
+    more = {"allow": ["echo"]} if method == "restrict" else {}
+    with pytest.raises(HarnessError, match="has gone") as caught:
+        getattr(held[0], method)(*given, **more)
+    assert caught.value.code == "INACTIVE_EFFECT"
+    assert names(tools) == ["echo"]
+
+
+def test_what_a_plugin_disposes_itself_is_forgotten() -> None:
+    """A plugin that registers a tool for every task does not grow the host."""
+    held: list[Any] = []
+    tools = registry()
+    with tools.hooks.register(Plugin("p", register_tools=held.append)):
+        kept = held[0].register(tool("kept"))
+        for _ in range(5):
+            held[0].register(tool("short")).dispose()
+        assert names(tools) == ["echo", "kept"]
+        assert len(held[0]._registrations) == 1
+        kept.dispose()
+        held[0].register(tool("kept"))
+    assert names(tools) == ["echo"]

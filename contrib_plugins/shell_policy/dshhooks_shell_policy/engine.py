@@ -20,7 +20,7 @@ from .paths import Kind
 from .registry import canonical_name, handler_for
 from .state import State
 from .unknown import judge_unknown
-from .values import ANYTHING, NOTHING, UNKNOWN, Arg, Finding, Out, Severity, Value
+from .values import ANYTHING, NOTHING, UNKNOWN, Arg, Finding, Out, Severity, Value, joined
 from .walk import Walker
 
 if TYPE_CHECKING:
@@ -276,13 +276,14 @@ class Engine:
         if content is not None:
             self.remember(arg, state, content)
 
-    def remember(self, arg: Arg, state: State, content: Out) -> None:
+    def remember(self, arg: Arg, state: State, content: Out, *, append: bool = False) -> None:
         """Remember what the script put into a file, so that running it is judged."""
         if "endless" in content.tags:
             self.ask("writes without an end")
         if arg.known:
             for place in self.places(arg, state):
-                state.files[place] = (content.tagged("written"),)
+                before = state.files.get(place, ()) if append else ()
+                state.files[place] = tuple(joined(out, content) for out in before) or (content.tagged("written"),)
 
     def _say(self, severity: Severity, reason: str) -> None:
         self._owners[-1].append(Finding(severity, reason))

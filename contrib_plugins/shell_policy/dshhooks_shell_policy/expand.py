@@ -22,7 +22,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _SUBSCRIPT_CODE = re.compile(r"\[[^\]]*(?:\$\(|`|\$\{|<\()")
 _PLACED = re.compile(r"\[.*\]\+?=")
 _INTEGER = re.compile(r"[\s\d+*-]+")
-MAX_FIELDS = 400
+MAX_FIELDS = 4000
 MAX_TEXT = 80_000
 
 #: Values the policy assumes for variables the script did not set.
@@ -87,8 +87,9 @@ class Expander:
                 self._parts(variant.parts, fields)
                 fields.cut()
                 result.extend(fields.done)
-            if len(result) > MAX_FIELDS:
-                return [*result[:MAX_FIELDS], unknown("many", split=True)]
+        if len(result) > MAX_FIELDS:  # every word has been expanded: what runs inside them has been judged
+            self.engine.ask("too many words to follow")
+            return [*result[:MAX_FIELDS], unknown("many", split=True)]
         return result
 
     def single(self, word: Word) -> Arg:
@@ -207,6 +208,8 @@ class Expander:
     def _indirect(self, part: Param, value: Value) -> Value:
         if part.prefix == "#":
             return Arg(UNKNOWN, frozenset({"num"}))
+        if part.op == "@" and part.word is not None and (part.word.literal() or "").startswith("P"):
+            self.engine.ask("prompt expansion of a value that is not known")
         if isinstance(value, Arg) and value.known and value.text.isidentifier() and not part.op:
             return self.lookup(Param(value.text))
         if (

@@ -210,9 +210,12 @@ class Invocation:
 
     def written_program(self) -> Out | None:
         """Judge a program that is itself a file this script wrote."""
-        if "/" not in self.program.text:
+        if "/" in self.program.text:
+            return self.run_file(self.program, trees=True)
+        if not self.state.known_var("PATH"):
             return None
-        return self.run_file(self.program, trees=True)
+        shadows = [place for place in self.state.files if place.rsplit("/", 1)[-1] == self.program.text]
+        return self.run_file(Arg(shadows[0])) if shadows else None
 
 
 def _language_of(path: str, text: str) -> str:

@@ -244,6 +244,13 @@ def is_outside(path: str) -> bool:
     return path.startswith(("/", "~", "..")) and not is_temporary(path)
 
 
+def is_precious(path: str) -> bool:
+    """Say whether emptying the normalized path loses data: a data base, or any file outside but logs."""
+    if re.search(r"\.(?:db|sqlite3?|sql|rdb|mdb|parquet|dump|bak|tfstate)$", path):
+        return not is_temporary(path)
+    return is_outside(path) and not re.search(r"\.(?:log|out|tmp|txt|pid|lock)(?:\.\d+)?$|/(?:logs?|cache)/", path)
+
+
 def is_broad(path: str) -> bool:
     """Say whether the normalized path is a whole tree nobody removes by accident gladly: root, home, workspace, parents."""
     bare = path.rstrip("*/") or "/"

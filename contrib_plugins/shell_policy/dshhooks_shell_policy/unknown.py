@@ -31,6 +31,14 @@ _SCRIPT_VALUE = re.compile(r"(--?[\w-]+)=(.*\s.*)", re.DOTALL)
 _DESTROYS = re.compile(
     r"(?i)(?:.*[:-])?(?:destroy|delete|delete-all|del|purge|wipe|nuke|drop|drop-all|uninstall|terminate|erase|deprovision|teardown|deploy|publish|upload|flash|restore|reset|promote|rollback|factory-reset|decommission|revoke|unpublish)$"
 )
+_REMOVES = re.compile(
+    r"(?i)(?:[\w]+[:-])?(?:rm|remove|prune|clear|clear-all|clean|cleanup|flush|flushall|truncate|overwrite|expunge|evict|disable|stop|kill|shutdown|format)(?:-all)?$"
+)
+_FORCED = re.compile(r"-(?:f|y|rf|fr|R)|--(?:force\w*|yes|no-confirm|noconfirm|assume-yes|auto-approve|non-interactive|hard|all|recursive|prune|confirm(?:=\w+)?|skip-confirm\w*)$")
+_CODE_CALL = re.compile(
+    r"\b(?:system|exec\w*|spawn\w*|popen|subprocess|shell\w*|remove\w*|delete\w*|unlink\w*|rmtree|rm_rf|Process\w*|socket\w*|"
+    r"connect|eval|write\w*|run_?command|os|child_process|kill|chmod|fork|dlopen|loadlib\w*|download\w*)\s*[.(\[!{ ]"
+)
 _SECRETS = re.compile(
     r"(?i)^(?:[\w]+[-_:])*(?:secrets?|tokens?|passwords?|credentials?|keychain|private-key)(?:[-_:]\w+)*$"
 )
@@ -61,8 +69,10 @@ def judge_unknown(inv: Invocation) -> None:
         inv.ask("installs something from the network")
     if any(_DESTROYS.fullmatch(word) for word in words):
         inv.ask("seems to destroy something: " + " ".join(words)[:80])
+    elif any(_REMOVES.fullmatch(word) for word in words) and any(_FORCED.fullmatch(text) for text in inv.texts):
+        inv.ask("is forced to remove or stop something: " + " ".join(words)[:80])
     if re.search(
-        r"--(?:yes-i-really|no-preserve-root|destroy\b|delete-all|purge\b|force-reset|drop\b|wipe\b)",
+        r"--(?:yes-i-really|no-preserve-root|destroy\b|delete\b|delete-all|purge\b|force-reset|drop\b|wipe\b|erase\b|overwrite-destination|i-know-what|dangerously)",
         " ".join(inv.texts),
     ):
         inv.ask("is told to destroy something")
@@ -76,6 +86,11 @@ def _wrapped(inv: Invocation) -> None:
             return
 
 
+def judge_given_code(inv: Invocation) -> None:
+    """Judge the values of options that usually hold code or a command line, whatever the program."""
+    _scripts(inv)
+
+
 def _scripts(inv: Invocation) -> None:
     for index, arg in enumerate(inv.args):
         attached = _SCRIPT_VALUE.fullmatch(arg.text)
@@ -85,6 +100,8 @@ def _scripts(inv: Invocation) -> None:
             value = arg
         else:
             continue
+        if _CODE_CALL.search(value.text):
+            inv.ask("is given code that runs, removes or connects something")
         try:
             parse(value.text)
         except ShellSyntaxError:

@@ -9,6 +9,7 @@ import attrs
 #: Stands in a text for a piece that cannot be resolved statically. Private use: input that contains it asks.
 UNKNOWN = "\ue000"
 NO_TAGS: frozenset[str] = frozenset()
+MAX_OUT = 80_000
 
 
 @attrs.frozen
@@ -55,6 +56,12 @@ class Out:
     def derived(self, *tags: str) -> Out:
         """Return the output of a filter over this one: the text is no longer known."""
         return Out(None, self.tags | frozenset(tags))
+
+
+def joined(first: Out, second: Out) -> Out:
+    """Return what both print, one after the other; text too long to follow counts as unknown."""
+    text = None if first.text is None or second.text is None else first.text + second.text
+    return Out(text if text is None or len(text) <= MAX_OUT else None, first.tags | second.tags)
 
 
 NOTHING = Out("")

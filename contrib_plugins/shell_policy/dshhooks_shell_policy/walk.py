@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
+import attrs
+
 from .expand import Expander, names_used
 from .grammar.nodes import (
     AndOr,
@@ -24,6 +26,7 @@ from .grammar.nodes import (
     Test,
     Word,
 )
+from .paths import is_precious
 from .state import State
 from .values import ANYTHING, NO_TAGS, NOTHING, Arg, Out, unknown
 
@@ -34,6 +37,14 @@ MAX_COMBINATIONS = 16
 _EVALUATED = re.compile(r"\s*[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READS = ("<", "<>")
 _WRITES = (">", ">>", ">|", "&>", "&>>", "<>")
+
+
+@attrs.frozen
+class Sink:
+    """A file standard output goes to, from its start or behind what it holds."""
+
+    target: Arg
+    append: bool
 
 
 class Walker:
@@ -219,9 +230,11 @@ class Walker:
             ["echo", "-n"],
             ["printf", ""],
         ):
-            for target in sinks:
+            for target in (sink.target for sink in sinks if not sink.append):
                 if target.tags & {"stdin", "sub", "glob", "file"} and "mktemp" not in target.tags:
                     self.engine.ask("empties files whose names are not known")
+                elif any(is_precious(place) for place in self.engine.places(target, state)):
+                    self.engine.ask("empties " + target.text)
         out = self.engine.command(argv, state, stdin) if argv else NOTHING
         return self._sink(out, sinks, state)
 
@@ -242,9 +255,9 @@ class Walker:
 
     # -- redirections ------------------------------------------------------------------------------
 
-    def redirects(self, redirects: Iterable[Redirect], state: State, stdin: Out) -> tuple[Out, list[Arg]]:
+    def redirects(self, redirects: Iterable[Redirect], state: State, stdin: Out) -> tuple[Out, list[Sink]]:
         """Perform redirections; return the new standard input and the files standard output goes to."""
-        sinks: list[Arg] = []
+        sinks: list[Sink] = []
         expander = Expander(self.engine, state)
         for redirect in redirects:
             if redirect.op in ("<<", "<<-"):
@@ -257,14 +270,11 @@ class Walker:
             elif redirect.op in _WRITES or (
                 redirect.op == ">&" and not target.text.rstrip("-").isdigit() and target.text != "-"
             ):
-                if redirect.fd in ("", "1") and target.text not in (
-                    "/dev/stdout",
-                    "/dev/stderr",
-                    "/dev/fd/1",
-                    "/dev/tty",
-                ):
-                    sinks.append(target)
-                self.engine.write(target, state, ANYTHING if redirect.op == ">>" else NOTHING)
+                output = redirect.fd in ("", "1")
+                if output and target.text not in ("/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/tty"):
+                    sinks.append(Sink(target, redirect.op.endswith(">>")))
+                appends = redirect.op.endswith(">>") and output
+                self.engine.write(target, state, None if appends else NOTHING if output else ANYTHING)
             if redirect.op in _READS:
                 content = NOTHING if target.text == "/dev/null" else self.engine.read(target, state)
                 stdin = content if redirect.fd in ("", "0") else stdin
@@ -274,9 +284,9 @@ class Walker:
                 stdin = Out(None, frozenset({"descriptor"}))
         return stdin, sinks
 
-    def _sink(self, out: Out, sinks: Sequence[Arg], state: State) -> Out:
-        for target in sinks:
-            self.engine.remember(target, state, out)
+    def _sink(self, out: Out, sinks: Sequence[Sink], state: State) -> Out:
+        for sink in sinks:
+            self.engine.remember(sink.target, state, out, append=sink.append)
         return NOTHING if sinks else out
 
     # -- substitutions -----------------------------------------------------------------------------

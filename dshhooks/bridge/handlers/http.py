@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+import anyio
 from attrs import frozen
 
 from dshhooks.bridge.outcomes import RawResult
@@ -37,32 +38,29 @@ async def post(url: str, body: bytes, headers: Mapping[str, str], *, limit: int)
     """
     import httpx
 
-    address = shown_url(url)
+    address, kept, status = shown_url(url), bytearray(), 0
     try:
         sent = httpx.Headers({"content-type": "application/json", "user-agent": "dshhooks"})
-        sent.update([(name.encode("ascii"), value.encode("utf-8")) for name, value in headers.items()])
-        async with (
-            httpx.AsyncClient(timeout=None, follow_redirects=False, verify=_verify(url)) as client,
-            client.stream("POST", url, content=body, headers=sent) as response,
-        ):
-            kept, truncated = await _read(response.aiter_bytes(), limit)
+        sent.update([(name.encode("ascii"), value.strip(" \t").encode("utf-8")) for name, value in headers.items()])
+        # What is too long is left unread. Cancelled and not just left: that also unwinds the generators inside httpx.
+        with anyio.CancelScope() as enough:
+            async with (
+                httpx.AsyncClient(timeout=None, follow_redirects=False, verify=_verify(url)) as client,
+                client.stream("POST", url, content=body, headers=sent) as response,
+            ):
+                status = response.status_code
+                async for chunk in response.aiter_bytes():
+                    kept += chunk[: limit + 1 - len(kept)]
+                    if len(kept) > limit:
+                        enough.cancel()
     except (httpx.LocalProtocolError, UnicodeError):
         # Its text would quote the header, and with it the token in it.
         return RawResult(failure="http", error=f"POST {address}: a header or the address cannot be sent")
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as exc:
         return RawResult(failure="http", error=f"POST {address}: {str(exc) or type(exc).__name__}")
-    if response.is_success:
-        return Answer(kept, truncated)
-    return RawResult(failure="http", error=f"POST {address}: {_refusal(response.status_code, kept)}")
-
-
-async def _read(chunks: object, limit: int) -> tuple[bytes, bool]:
-    kept = bytearray()
-    async for chunk in chunks:  # type: ignore[attr-defined]
-        kept += chunk[: limit + 1 - len(kept)]
-        if len(kept) > limit:
-            return bytes(kept[:limit]), True  # the rest stays unread: the connection is closed
-    return bytes(kept), False
+    if 200 <= status < 300:
+        return Answer(bytes(kept[:limit]), len(kept) > limit)
+    return RawResult(failure="http", error=f"POST {address}: {_refusal(status, bytes(kept))}")
 
 
 def _refusal(status: int, body: bytes) -> str:

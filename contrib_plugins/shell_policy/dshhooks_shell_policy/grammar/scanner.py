@@ -301,6 +301,8 @@ class Scanner:
                 self.flush(parts, text)
                 return Word(tuple(parts))
             depth += (c == "(") - (c == ")")
+            if depth > 2 * self.max_depth:
+                raise self.fail("nested too deeply")
             if c in "()":
                 text.append(c)
                 self.i += 1

@@ -39,6 +39,10 @@ def judge_code(inv: Invocation, language: str, code: Arg, what: str = "code") ->
         from .make import judge_makefile
 
         judge_makefile(inv, code)
+    elif language == "recipes":
+        from .recipes import judge_recipes
+
+        judge_recipes(inv, code)
     elif language == "sql":
         from .sql import judge_sql
 

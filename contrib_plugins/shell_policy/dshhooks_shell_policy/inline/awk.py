@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..values import UNKNOWN, Arg
+from ..values import ANYTHING, UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
@@ -116,7 +116,7 @@ def _output(inv: Invocation, toks: list[str]) -> None:
     expression = _expression(toks)
     strings = [_unquote(t) for t in expression if t.startswith('"')]
     for string in strings:
-        inv.write(Arg(string if len(expression) == 1 else UNKNOWN + string), None)
+        inv.write(Arg(string if len(expression) == 1 else UNKNOWN + string), ANYTHING)
         if len(expression) > 1 and string.startswith(("/", "~")):
             inv.write(Arg(string), None)
     if not strings or "ENVIRON" in expression:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..paths import Kind, normalize, read_kind, write_kind
-from ..values import UNKNOWN, Arg
+from ..values import ANYTHING, UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
@@ -142,4 +142,4 @@ def _judge_strings(inv: Invocation, text: str, language: str) -> None:
         ):
             inv.ask(f"the code names {value}: {write_kind(place).value}")  # type: ignore[union-attr]
     for _quote, name in _WRITES.findall(text):
-        inv.write(Arg(name), None)
+        inv.write(Arg(name), ANYTHING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..values import UNKNOWN, Arg
+from ..values import ANYTHING, UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
@@ -47,7 +47,7 @@ def _judge(inv: Invocation, verb: str, argument: str) -> None:
         inv.ask("runs what a substitution produces")
     elif verb in ("w", "W", "s-w"):
         if argument not in ("/dev/stdout", "/dev/stderr"):
-            inv.write(Arg(argument), None)
+            inv.write(Arg(argument), ANYTHING)
     elif verb in ("r", "R"):
         inv.read(Arg(argument))
 

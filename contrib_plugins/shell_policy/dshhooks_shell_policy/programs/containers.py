@@ -119,7 +119,11 @@ def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out 
     elif verb == "cp" and len(words) == 2:
         operands = [a for a in rest if not a.text.startswith("-")]
         inv.read(operands[0]) if ":" not in operands[0].text else None
-        inv.write(operands[1]) if ":" not in operands[1].text else None
+        inside = operands[1].text.split(":", 1)[-1]
+        if ":" not in operands[1].text:
+            inv.write(operands[1])
+        elif write_kind(normalize(inside)) in (Kind.PERSISTENCE, Kind.POLICY):
+            inv.ask("copies into a container to where it is run or obeyed later: " + inside[:60])
     elif verb in ("build", "buildx"):
         _build(inv, rest)
     elif verb == "inspect" and any(re.search(r"\.Env\b|\.Config\}", text) for text in texts):

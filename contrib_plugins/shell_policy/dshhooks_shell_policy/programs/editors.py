@@ -73,11 +73,19 @@ def sed(inv: Invocation) -> Out | None:
 
 def _edited(inv: Invocation, target: Arg, scripts: list[Arg]) -> None:
     """A script edited and then run in one command: what the edits put in is judged as its content."""
+    if inv.written(target) is not None:
+        inv.engine.remember(target, inv.state, Out(None, frozenset({"edited"})))
+        return
+    inserted = [m.group(1).strip() for s in scripts for m in _INSERTED.finditer(s.text)]
     if not re.search(r"(?:\.(?:sh|bash)|(?:^|/)[^./]+)$", target.text):
+        if any(re.search(r"[(`]|\bimport\b", piece) for piece in inserted):
+            inv.engine.remember(target, inv.state, Out("\n".join(inserted)))
         return
     pieces = [m.group(3) for s in scripts for m in re.finditer(r"s([/|#,!@])(.*?)(?<!\\)\1(.*?)(?<!\\)\1", s.text)]
-    pieces += [m.group(1) for s in scripts for m in re.finditer(r"(?m)^\d*\$?[aic]\\?\s*(.*)$", s.text)]
-    inv.engine.remember(target, inv.state, Out("\n".join(pieces)))
+    inv.engine.remember(target, inv.state, Out("\n".join([*pieces, *inserted])))
+
+
+_INSERTED = re.compile(r"(?m)^\s*(?:\d+|\$|/(?:\\.|[^/\\])*/)?\s*[aic]\\?\s*(.*)$")
 
 
 @program(

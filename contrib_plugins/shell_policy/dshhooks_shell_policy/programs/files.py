@@ -282,8 +282,10 @@ def truncate(inv: Invocation) -> None:
 @program("tee", "sponge", reads=False)
 def tee(inv: Invocation) -> Out | None:
     """Writes its input to files and passes it on."""
-    for target in inv.options("").operands:
-        inv.write(target, inv.stdin if not inv.options("").has("-a", "--append") else ANYTHING)
+    parsed = inv.options("")
+    for target in parsed.operands:
+        inv.write(target, None)
+        inv.engine.remember(target, inv.state, inv.stdin, append=parsed.has("-a", "--append"))
     return inv.stdin
 
 

@@ -147,7 +147,9 @@ def run_program_file(inv: Invocation, file: Arg, language: str) -> Out | None:
     ran = inv.run_file(file, language, trees=True)
     if ran is not None:
         return ran
-    if (file.split and not file.known and file.tags - {"glob"}) or (not file.known and "sub" in file.tags):
+    if (file.split and not file.known and file.tags - {"glob"}) or (
+        not file.known and file.tags & {"sub", "stdin"} and not {"--check", "-c", "-l", "-wc"} & set(inv.texts)
+    ):
         inv.dynamic("runs a program whose name is not known")
     if re.match(r"https?://", file.text):
         inv.ask("runs a program from the network")

@@ -285,6 +285,8 @@ def multiplexer(inv: Invocation) -> Out | None:
     )
     if {"set-hook", "source-file", "source", "run-shell", "bind", "bind-key"} & set(inv.texts):
         inv.ask("makes a multiplexer run something")
+    if {"kill-server", "kill-all-sessions", "delete-all-sessions"} & set(inv.texts):
+        inv.ask("ends every session")
     if any(text in verbs for text in inv.texts):
         for arg in inv.args:
             if not arg.text.startswith("-") and arg.text not in verbs and arg.text not in ("Enter", "C-m"):

@@ -104,6 +104,10 @@ def npm(inv: Invocation) -> Out | None:
                 inv.script(arg.with_text(arg.text.split("=", 1)[1]))
     if verb in ("config", "get") and any("auth" in word.lower() or "token" in word.lower() for word in words):
         inv.ask("prints credentials of the registry")
+    if words[:2] == ["audit", "fix"] and "--force" in texts:
+        inv.ask("changes dependencies in ways that may break them")
+    if inv.name == "corepack":
+        judge_sources(inv, inv.args)
     if verb == "plugin" and words[1:2] == ["import"]:
         inv.ask("installs a plugin")
     if verb in (

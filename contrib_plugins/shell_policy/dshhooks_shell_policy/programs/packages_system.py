@@ -6,6 +6,7 @@ import re
 
 from ..invocation import Invocation
 from ..registry import program
+from ..unknown import judge_given_code
 from ..values import ANYTHING, NOTHING, Out
 from .sources import judge_sources
 
@@ -92,6 +93,7 @@ def other(inv: Invocation) -> Out | None:
     """Other package managers and build tools, by the words that publish, configure or run something else."""
     joined = " ".join(inv.texts)
     words = [text for text in inv.texts if not text.startswith("-")]
+    judge_given_code(inv)
     harmless = inv.name in ("flutter", "bazel", "swift", "code") or (inv.name == "dotnet" and words[:1] == ["publish"])
     if _PUBLISHES.search(joined.replace("publishToMavenLocal", "")) and not harmless:
         inv.ask("publishes or deploys")

@@ -79,7 +79,7 @@ def _script_file(inv: Invocation, file: Arg, rest: list[Arg]) -> Out | None:
         return ran
     if not file.known and file.split and file.tags - {"glob"}:
         inv.dynamic("runs a script whose name is not known")
-    if not file.known and "sub" in file.tags:
+    if not file.known and file.tags & {"sub", "stdin"}:
         inv.dynamic("runs a script whose name is not known")
     if file.text.startswith(("/dev/", "/tmp/", "/var/tmp/")):
         inv.ask("runs what it reads from " + file.text)

@@ -25,6 +25,7 @@ _ASK = {
     "controls sessions or services": "sv svc s6-svc supervisorctl runsv dinitctl monit",
     "changes system settings": "hwclock netplan scutil nvram pmset timedatectl localectl raspi-config dconf gsettings tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust",
     "debugs or injects into a process": "gcore injcode frida frida-trace bpftrace bpftool dtrace dtruss stap reptyr",
+    "changes a Windows machine": "icacls cacls takeown bcdedit vssadmin wbadmin cipher fsutil manage-bde wevtutil robocopy attrib",
     "drives the desktop": "xclip-paste wmctrl automator shortcuts",
 }
 

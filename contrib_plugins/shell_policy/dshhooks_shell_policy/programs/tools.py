@@ -60,6 +60,8 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
             inv.code("c", Arg(inv.stdin.text, inv.stdin.tags)) if inv.stdin.text is not None else inv.ask(
                 "compiles what is not known"
             )
+        if inv.name in ("split", "csplit"):
+            unpacked(inv, [], [])
         if inv.name == "unzip":
             unpacked(inv, [a.text for a in p.values("-d")], p.operands[:1])
         return inv.stdin.derived("file")
