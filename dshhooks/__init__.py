@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dshhooks.agent.context import AgentContext as AgentContext
     from dshhooks.agent.handle import Agent as Agent
     from dshhooks.agent.inbox import ResolvedInput as ResolvedInput
+    from dshhooks.agent.prompt import PromptAssembly as PromptAssembly
+    from dshhooks.agent.prompt import PromptContext as PromptContext
+    from dshhooks.agent.prompt import PromptSection as PromptSection
     from dshhooks.agent.spawn import SubagentResult as SubagentResult
     from dshhooks.config import HarnessConfig as HarnessConfig
     from dshhooks.engine.hooks import Hooks as Hooks
@@ -71,6 +74,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.agent.context": ("AgentContext",),
     "dshhooks.agent.handle": ("Agent",),
     "dshhooks.agent.inbox": ("ResolvedInput",),
+    "dshhooks.agent.prompt": ("PromptAssembly", "PromptContext", "PromptSection"),
     "dshhooks.agent.spawn": ("SubagentResult",),
     "dshhooks.config": ("HarnessConfig",),
     "dshhooks.engine.hooks": ("Hooks", "Registration"),

@@ -102,8 +102,9 @@ class Codec:
         converter.register_unstructure_hook_func(lambda candidate: candidate == kind, converter.unstructure)
 
     def _unstructure_hook(self, converter: cattrs.Converter, kind: type) -> Any:
-        if kind in {union.unknown for union in self._variants.unions.values()}:
-            return lambda value: value.data
+        for union in self._variants.unions.values():
+            if kind is union.unknown and union.name != "session-event":
+                return functools.partial(_verbatim, union.key)
         overrides = {a.name: _spelled(a, kind) for a in attrs.fields(attrs.resolve_types(kind))}
         plain: Any = make_dict_unstructure_fn(kind, converter, **overrides)
         key = self._keys.get(kind, "")
@@ -139,6 +140,12 @@ class Codec:
             return plain(data, wanted)
 
         return structure
+
+
+def _verbatim(key: str, value: Any) -> Any:
+    """Write an unknown variant as it was read; one that was made by hand gets the tag it will be read back by."""
+    data = value.data
+    return {key: value.kind, **data} if isinstance(data, dict) and key not in data else data
 
 
 def _spelled(attribute: Any, kind: type) -> Any:

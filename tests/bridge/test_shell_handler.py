@@ -109,7 +109,7 @@ async def test_the_dispatch_says_where(tmp_path):
     """A request's folder stands above the runtime's; a hook's own is relative to it."""
     (tmp_path / "there" / "below").mkdir(parents=True)
     run = await one(runtime(tmp_path, shell("pwd", cwd="below")), cwd=tmp_path / "there")
-    assert run.outcome.stdout.strip() == os.path.realpath(tmp_path / "there" / "below")
+    assert run.outcome.stdout.strip() == str(tmp_path / "there" / "below")
 
 
 async def test_a_platforms_own_command(tmp_path):
@@ -214,7 +214,9 @@ async def test_grandchildren_end_with_the_time(tmp_path, start):
 
 async def test_a_process_that_ignores_the_polite_signal(tmp_path):
     """It is ended all the same, and in time."""
-    source = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    source = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    )
     started = time.monotonic()
     run = await one(runtime(tmp_path, python(tmp_path, source, timeout=0.5)))
     assert time.monotonic() - started < 2

@@ -1,0 +1,198 @@
+"""The stdio protocol: the real command at the end of real pipes, and a client in JavaScript."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dshhooks.bridge.listen import Protocol
+from tests.bridge.kit import write
+from tests.bridge.runtime_kit import alive, hooks_on, pid_in, runtime, shell
+
+ROOT = Path(__file__).parents[2]
+
+
+def arguments(folder, *hooks):
+    """The command for these hooks, everything in ``folder``."""
+    write(folder / "settings.json", hooks_on("PreToolUse", *hooks))
+    return [sys.executable, "-m", "dshhooks.cli", "bridge", "listen", "--config", str(folder / "settings.json"),
+            "--home", str(folder / "home"), "--cwd", str(folder)]  # fmt: skip
+
+
+def talk(folder, *hooks, data):
+    """Send all of it; return the exit code, the answers, and stderr."""
+    done = subprocess.run(arguments(folder, *hooks), input=data, capture_output=True, timeout=60, check=False, cwd=ROOT)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
+
+
+@contextmanager
+def listening(folder, *hooks):
+    """The command, waiting for requests."""
+    with subprocess.Popen(
+        arguments(folder, *hooks), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ask(process, **request):
+    """Send one request and return its answer."""
+    process.stdin.write(json.dumps(request).encode() + b"\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+# -- lines ---------------------------------------------------------------------------------------------------------
+
+
+def test_blank_garbage_ping(tmp_path):
+    """Case 118: two answers, in order; the end of input is a good end."""
+    code, answers, _ = talk(tmp_path, data=b'\n  \r\nnot json\n{"op":"ping"}\n')
+    assert code == 0
+    assert [answer["ok"] for answer in answers] == [False, True]
+    assert answers[1]["pong"] is True
+
+
+def test_the_last_line_needs_no_newline(tmp_path):
+    """Nor does anybody need to say bye."""
+    assert talk(tmp_path, data=b'{"op":"ping"}\r\n{"op":"ping","id":[1]}')[1] == [
+        {"ok": True, "pong": True}, {"ok": True, "pong": True, "id": [1]}]  # fmt: skip
+
+
+def test_requests_from_a_file(tmp_path):
+    """Which cannot be waited for like a pipe."""
+    file = write(tmp_path / "requests", '{"op":"ping"}\n{"op":"bye"}\n{"op":"ping"}\n')
+    with file.open() as stdin, (tmp_path / "answers").open("wb") as stdout:
+        done = subprocess.run(arguments(tmp_path), stdin=stdin, stdout=stdout, timeout=60, check=False, cwd=ROOT)
+    assert done.returncode == 0
+    assert len((tmp_path / "answers").read_text().splitlines()) == 2
+
+
+def test_dispatch(tmp_path):
+    """The answer is that of `bridge run`; what hooks print stays in it."""
+    code, answers, _ = talk(tmp_path, shell("echo leaked; echo no >&2; exit 2"),
+                            data=b'{"op":"dispatch","event":"PreToolUse","payload":{"tool_name":"Bash"},"id":"x"}\n')  # fmt: skip
+    (answer,) = answers
+    assert code == 0
+    assert (answer["ok"], answer["id"], answer["canonical"]) == (True, "x", "tool:before")
+    assert answer["outcome"]["decision"] == "deny"
+    assert set(answer["runs"][0]) == {"hook", "outcome", "durationMs"}
+
+
+def test_reload(tmp_path):
+    """Case 120: a file that broke is diagnostics, and the next dispatch still answers."""
+    with listening(tmp_path, shell("exit 2")) as process:
+        assert ask(process, op="dispatch", event="PreToolUse")["outcome"]["decision"] == "deny"
+        write(tmp_path / "settings.json", "{")
+        answer = ask(process, op="reload")
+        assert answer["ok"] is True
+        assert [note["level"] for note in answer["diagnostics"]] == ["error"]
+        assert ask(process, op="dispatch", event="PreToolUse")["ok"] is True
+        assert ask(process, op="bye") == {"ok": True}
+        assert process.wait(20) == 0
+
+
+def test_nobody_reads_the_answers(tmp_path):
+    """It ends quietly."""
+    with listening(tmp_path) as process:
+        process.stdout.close()
+        process.stdin.write(b'{"op":"ping"}\n')
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_signals(tmp_path, number, code):
+    """The running hook is ended before it leaves."""
+    with listening(tmp_path, shell("echo $$ > pid; sleep 60")) as process:
+        process.stdin.write(b'{"op":"dispatch","event":"PreToolUse"}\n')
+        process.stdin.flush()
+        while not pid_in(tmp_path / "pid"):
+            assert process.poll() is None
+        os.kill(process.pid, number)
+        assert process.wait(20) == code
+        assert not alive(pid_in(tmp_path / "pid"))
+
+
+# -- requests ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (b"[]", "object"),
+        (b"nul", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'{"op":"\xff"}', "UTF-8"),
+        (b"{}", "unknown op None"),
+        (b'{"op":"dance"}', "unknown op 'dance'"),
+        (b'{"op":["ping"]}', "unknown op"),
+        (b'{"op":"dispatch"}', "event"),
+        (b'{"op":"dispatch","event":7}', "event"),
+        (b'{"op":"dispatch","event":"pretooluse"}', "pretooluse"),
+        (b'{"op":"dispatch","event":"Stop","payload":[]}', "payload"),
+        (b'{"op":"dispatch","event":"Stop","payload":{"a":NaN}}', "JSON"),
+        (b'{"op":"dispatch","event":"Stop","subject":1}', "subject"),
+        (b'{"op":"dispatch","event":"Stop","cwd":{}}', "cwd"),
+    ],
+)
+async def test_a_wrong_request(tmp_path, line, error):
+    """One answer that says what is wrong; the next request is answered as ever."""
+    protocol = Protocol(runtime(tmp_path))
+    answer = json.loads(await protocol.answer(line))
+    assert answer["ok"] is False
+    assert error in answer["error"]
+    assert json.loads(await protocol.answer(b'{"op":"ping"}'))["ok"] is True
+
+
+@pytest.mark.anyio
+async def test_a_payload_may_be_missing(tmp_path):
+    """Absent and null are an empty one."""
+    protocol = Protocol(runtime(tmp_path))
+    for payload in (b"", b',"payload":null'):
+        assert json.loads(await protocol.answer(b'{"op":"dispatch","event":"Stop"' + payload + b"}"))["ok"] is True
+
+
+def test_a_line_that_is_too_long(tmp_path, monkeypatch):
+    """An error, and the line after it is read."""
+    code, answers, _ = talk(tmp_path, data=b'"' + b"x" * (17 << 20) + b'"\n{"op":"ping"}\n')
+    assert code == 0
+    assert [answer["ok"] for answer in answers] == [False, True]
+    assert "longer" in answers[0]["error"]
+
+
+# -- other languages -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_the_client_of_the_documentation(tmp_path):
+    """The ten lines of JavaScript in docs/how-to/stdio-protocol.md work as they stand there."""
+    page = (ROOT / "docs" / "how-to" / "stdio-protocol.md").read_text(encoding="utf-8")
+    (client,) = re.findall(r"```javascript\n(.*?)```", page, re.DOTALL)
+    assert len(client.strip().splitlines()) == 10
+    (tmp_path / "client.mjs").write_text(client)
+    write(
+        tmp_path / "hooks.json", {"version": 1, "events": {"tool:before": [{"hooks": [shell("echo no >&2; exit 2")]}]}}
+    )
+    dshhooks = tmp_path / "bin" / "dshhooks"
+    dshhooks.parent.mkdir()
+    dshhooks.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dshhooks.cli "$@"\n')
+    dshhooks.chmod(0o755)
+    path = f"{dshhooks.parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["node", "client.mjs"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "deny no\n"), done.stderr

@@ -1,0 +1,340 @@
+"""The runtime: which hooks run, in which order, how often; trust, reloading, hooks nobody waits for."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import anyio
+import pytest
+
+from dshhooks.bridge.errors import PayloadError, UnknownEventError
+from dshhooks.bridge.history import History, read_history
+from dshhooks.bridge.options import BridgeOptions
+from dshhooks.bridge.runtime import HookRuntime
+from dshhooks.bridge.trust import TrustStore, trust_store
+from tests.bridge.kit import write
+from tests.bridge.runtime_kit import alive, hooks_on, pid_in, python, runtime, shell, until
+
+pytestmark = pytest.mark.anyio
+
+
+def says(text, seconds=0.0):
+    """A hook that adds a line to a file and refuses."""
+    return shell(f"sleep {seconds}; echo {text} >> order; echo {text} >&2; exit 2")
+
+
+def lines(folder, name="order"):
+    """The lines of a file; none if it is missing."""
+    file = folder / name
+    return file.read_text().split() if file.exists() else []
+
+
+# -- requests ------------------------------------------------------------------------------------------------------
+
+
+async def test_an_unknown_event(tmp_path):
+    """Case 2: the error names it, and nothing runs."""
+    made = runtime(tmp_path, shell("touch ran"))
+    with pytest.raises(UnknownEventError, match="pretooluse"):
+        await made.dispatch("pretooluse")
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("payload", [[], "text", {"a": float("nan")}, {1: 2}])
+async def test_a_payload_json_has_no_words_for(tmp_path, payload):
+    """An error for the request, before anything runs."""
+    made = runtime(tmp_path, shell("touch ran"))
+    with pytest.raises(PayloadError):
+        await made.dispatch("PreToolUse", payload)
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_nothing_matches(tmp_path):
+    """The neutral outcome."""
+    dispatch = await runtime(tmp_path, shell("exit 2")).dispatch("Stop")
+    assert (dispatch.canonical, dispatch.outcome.decision, dispatch.runs) == ("turn:stop", "none", ())
+
+
+async def test_the_callers_payload_stays_as_it_is(tmp_path):
+    """Members are added to a copy."""
+    payload = {"tool_name": "Bash"}
+    await runtime(tmp_path, shell("true")).dispatch("PreToolUse", payload)
+    assert payload == {"tool_name": "Bash"}
+
+
+async def test_an_echoing_hook_decides_nothing(tmp_path):
+    """Spec E.8: a hook that prints its payload back, on every event."""
+    events = ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "UserPromptSubmit", "Stop", "SubagentStart",
+              "SubagentStop", "Notification", "PreCompact"]  # fmt: skip
+    document = {"hooks": {event: [{"hooks": [shell("cat")]}] for event in events}}
+    made = runtime(tmp_path, document=document)
+    for event in events:
+        outcome = (await made.dispatch(event, {"reason": "clear", "source": "startup"})).outcome
+        assert (outcome.decision, outcome.reason, outcome.stop, outcome.contexts) == ("none", None, False, ())
+
+
+# -- order ---------------------------------------------------------------------------------------------------------
+
+
+async def test_hooks_run_in_order(tmp_path):
+    """A deny does not keep the later ones from running; reasons are joined in order."""
+    outcome = (await runtime(tmp_path, says("a", 0.1), says("b"), says("c")).dispatch("PreToolUse")).outcome
+    assert lines(tmp_path) == ["a", "b", "c"]
+    assert outcome.reason == "a\n\nb\n\nc"
+
+
+async def test_hooks_in_parallel_say_the_same(tmp_path):
+    """They start together, and their answer is that of the order in the file."""
+    made = runtime(tmp_path, says("a", 0.4), says("b"), parallel=True)
+    outcome = (await made.dispatch("PreToolUse")).outcome
+    assert lines(tmp_path) == ["b", "a"]
+    assert outcome.reason == "a\n\nb"
+
+
+async def test_event_names_that_exclude_each_other(tmp_path):
+    """Cases 3 to 6: with processes."""
+    document = {"hooks": {"PostToolUse": [{"hooks": [shell("echo ok >> order")]}],
+                          "PostToolUseFailure": [{"hooks": [shell("echo failed >> order")]}]}}  # fmt: skip
+    made = runtime(tmp_path, document=document)
+    for event in ("PostToolUse", "PostToolUseFailure", "tool:after"):
+        await made.dispatch(event)
+    assert lines(tmp_path) == ["ok", "failed", "ok", "failed"]
+
+
+async def test_once_in_a_session(tmp_path):
+    """At most one run, and another in another session."""
+    made = runtime(tmp_path, shell("echo ran >> order", once=True))
+    for session in ("s1", "s1", "s2"):
+        await made.dispatch("PreToolUse", {"session_id": session})
+    assert lines(tmp_path) == ["ran", "ran"]
+    assert [line.reason for line in made.explain("PreToolUse", {"session_id": "s1"})] == ["once-used"]
+
+
+async def test_once_also_when_two_come_at_the_same_time(tmp_path):
+    """Whoever matches first has it."""
+    made = runtime(tmp_path, shell("echo ran >> order; sleep 0.1", once=True))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(made.dispatch, "PreToolUse", {"session_id": "s"})
+    assert lines(tmp_path) == ["ran"]
+
+
+async def test_a_session_that_ends_is_forgotten(tmp_path):
+    """One that starts again under the same id runs its hooks again."""
+    made = runtime(tmp_path, shell("echo ran >> order", once=True))
+    for event in ("PreToolUse", "SessionEnd", "PreToolUse"):
+        await made.dispatch(event, {"session_id": "s"})
+    assert lines(tmp_path) == ["ran", "ran"]
+
+
+async def test_a_condition(tmp_path):
+    """`if` keeps a hook from other calls."""
+    made = runtime(tmp_path, shell("echo ran >> order", **{"if": "Bash(git push *)"}))
+    for command in ("git status", "git push origin"):
+        await made.dispatch("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": command}})
+    assert lines(tmp_path) == ["ran"]
+
+
+async def test_explain_runs_nothing_and_says_why(tmp_path):
+    """Spec A.13: every configured hook, with the first condition that keeps it back."""
+    group = {"hooks": [shell("touch ran")]}
+    document = {"hooks": {"PreToolUse": [group | {"matcher": "Edit"}, group], "Stop": [group]}}
+    made = runtime(tmp_path, document=document)
+    lines = made.explain("tool:before", {"tool_name": "Bash"})
+    assert [(line.runs, line.reason) for line in lines] == [
+        (False, "matcher"),
+        (True, "match"),
+        (False, "event-mismatch"),
+    ]
+    assert not (tmp_path / "ran").exists()
+
+
+# -- hooks nobody waits for ----------------------------------------------------------------------------------------
+
+
+async def test_async_is_not_waited_for(tmp_path):
+    """The run is recorded as started; it cannot decide, and comes to its end by itself."""
+    async with runtime(tmp_path, shell("sleep 0.3; echo ran > order; exit 2", **{"async": True})) as made:
+        (run,) = (await made.dispatch("PreToolUse")).runs
+        assert (run.outcome.detached, run.outcome.decision, lines(tmp_path)) == (True, "none", [])
+        assert made.history.recent[0]["outcome"] == "spawned"
+        await until(lambda: lines(tmp_path))
+
+
+async def test_closing_ends_what_runs_on_its_own(tmp_path):
+    """Spec A.6.3: with all it started."""
+    async with runtime(tmp_path, shell("sleep 60 & echo $! > child; wait", **{"async": True})) as made:
+        await made.dispatch("PreToolUse")
+        await until(lambda: pid_in(tmp_path / "child"))
+    assert not alive(pid_in(tmp_path / "child"))
+
+
+async def test_closing_can_wait(tmp_path):
+    """For programs that run one event and end."""
+    made = runtime(tmp_path, shell("sleep 0.2; echo ran > order", **{"async": True}))
+    await made.dispatch("PreToolUse")
+    await made.aclose(drain=True)
+    assert lines(tmp_path) == ["ran"]
+
+
+async def test_the_end_of_a_session_ends_its_own(tmp_path):
+    """And nobody else's."""
+    slow = shell("echo $$ > pid-$(python3 -c 'import json,sys; print(json.load(sys.stdin)[\"session_id\"])'); sleep 60",
+                 **{"async": True})  # fmt: skip
+    async with runtime(tmp_path, slow) as made:
+        for session in ("a", "b"):
+            await made.dispatch("PreToolUse", {"session_id": session})
+        await until(lambda: pid_in(tmp_path / "pid-a") and pid_in(tmp_path / "pid-b"))
+        await made.dispatch("SessionEnd", {"session_id": "a"})
+        await until(lambda: not alive(pid_in(tmp_path / "pid-a")))
+        assert alive(pid_in(tmp_path / "pid-b"))
+
+
+# -- trust and reloading -------------------------------------------------------------------------------------------
+
+
+def project(folder, command="echo ran >> order", **options):
+    """A runtime over a project with one Claude file."""
+    write(folder / "project" / ".claude" / "settings.json", hooks_on("PreToolUse", shell(command)))
+    return HookRuntime(BridgeOptions(cwd=folder / "project", home=folder / "home", **options))
+
+
+def store_of(folder):
+    """The user's trust store."""
+    store = trust_store(BridgeOptions(home=folder / "home"))
+    assert store is not None
+    return store
+
+
+async def test_a_checkouts_hooks_do_not_run(tmp_path, caplog):
+    """Listed, said once, not run."""
+    made = project(tmp_path)
+    made.reload()
+    assert (await made.dispatch("PreToolUse")).runs == ()
+    assert [source.trusted for source in made.sources] == [False]
+    assert caplog.text.count("is not trusted") == 1
+    assert [line.reason for line in made.explain("PreToolUse")] == ["untrusted"]
+
+
+async def test_a_trusted_file_runs_until_it_changes(tmp_path):
+    """The agreement is about its bytes."""
+    made = project(tmp_path)
+    file = tmp_path / "project" / ".claude" / "settings.json"
+    store_of(tmp_path).add({str(file): file.read_bytes()})
+    made.reload()
+    assert len((await made.dispatch("PreToolUse")).runs) == 1
+    file.write_text(json.dumps(hooks_on("PreToolUse", shell("echo other >> order"))))
+    made.reload()
+    assert (await made.dispatch("PreToolUse")).runs == ()
+
+
+async def test_what_runs_is_what_was_read(tmp_path):
+    """A file that changes after it was read changes nothing until it is read, and trusted, again."""
+    made = project(tmp_path, trust=lambda _source: True)
+    write(tmp_path / "project" / ".claude" / "settings.json", hooks_on("PreToolUse", shell("echo evil >> order")))
+    await made.dispatch("PreToolUse")
+    assert lines(tmp_path / "project") == ["ran"]
+
+
+async def test_the_host_decides(tmp_path):
+    """`trust=` is asked, with the file's hash."""
+    asked = []
+    project(tmp_path, trust=lambda source: asked.append(source) or False)
+    assert [len(source.digest) for source in asked] == [64]
+
+
+async def test_the_store_is_private(tmp_path):
+    """Mode 0600; a folder that is made for it 0700."""
+    store = store_of(tmp_path)
+    store.add({str(tmp_path / "f"): b"x"})
+    assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o600
+    assert list(store.entries()) == [str(tmp_path / "f")]
+    store.remove([str(tmp_path / "f")])
+    assert store.entries() == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"files": 1}', '{"files": {"/x": 1}}'])
+async def test_a_broken_store_trusts_nobody(tmp_path, text):
+    """And is no exception."""
+    assert TrustStore(write(tmp_path / "store", text)).entries() == {}
+
+
+async def test_reloading_a_file_that_was_broken(tmp_path):
+    """Case 120: diagnostics, and the next dispatch answers."""
+    made = runtime(tmp_path, shell("exit 2"))
+    file = tmp_path / "config" / "settings.json"
+    write(file, "{")
+    assert [note.level for note in made.reload()] == ["error"]
+    assert (await made.dispatch("PreToolUse")).outcome.decision == "none"
+    write(file, hooks_on("PreToolUse", shell("exit 2")))
+    assert made.reload() == []
+    assert (await made.dispatch("PreToolUse")).outcome.decision == "deny"
+
+
+# -- history -------------------------------------------------------------------------------------------------------
+
+
+async def test_history_has_no_secrets(tmp_path):
+    """One line a run: what it was and how it ended; nothing it was given."""
+    made = runtime(tmp_path, shell("echo said >&2; exit 2", env={"A": "sesame"}), history=tmp_path / "h" / "log.jsonl")
+    await made.dispatch("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "sesame"}})
+    (record,) = read_history(tmp_path / "h" / "log.jsonl")
+    assert (record["outcome"], record["subject"], record["stderr"]) == ("deny", "Bash", "said")
+    assert "sesame" not in json.dumps(record)
+    assert stat.S_IMODE(os.stat(tmp_path / "h" / "log.jsonl").st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(tmp_path / "h").st_mode) == 0o700
+
+
+async def test_history_that_cannot_be_written(tmp_path, caplog):
+    """Case 124: said once, and the decision stands."""
+    (tmp_path / "file").write_text("")
+    made = runtime(tmp_path, shell("exit 2"), history=tmp_path / "file" / "log.jsonl")
+    for _ in range(2):
+        assert (await made.dispatch("PreToolUse")).outcome.decision == "deny"
+    assert caplog.text.count("cannot be written") == 1
+
+
+async def test_torn_lines_are_skipped(tmp_path):
+    """Case 124: what another writer, or a full disk, left behind."""
+    file = tmp_path / "log.jsonl"
+    history = History(file)
+    history.add({"n": 1})
+    with file.open("ab") as stream:
+        stream.write(b"\xff\xfe\n[]\n" + b"[" * 100_000 + b'\n{"n": 2}\n{"n": 3')
+    assert [record["n"] for record in read_history(file)] == [1, 2]
+    assert [record["n"] for record in read_history(file, 1)] == [2]
+    assert read_history(file, 0) == []
+
+
+async def test_history_is_rotated(tmp_path):
+    """At 1 MiB; both files are read."""
+    history = History(tmp_path / "log.jsonl")
+    for number in range(3):
+        history.add({"n": number, "text": "x" * 600_000})
+    assert (tmp_path / "log.jsonl.1").exists()
+    assert [record["n"] for record in read_history(tmp_path / "log.jsonl")] == [0, 1, 2]
+
+
+async def test_memory_keeps_the_last_ones():
+    """500 of them."""
+    history = History()
+    for number in range(600):
+        history.add({"n": number})
+    assert [history.recent[0]["n"], len(history.recent)] == [100, 500]
+
+
+async def test_a_hook_in_python_by_default_interpreter(tmp_path):
+    """A guard people really write: JSON in, JSON out."""
+    source = """
+import json, sys
+call = json.load(sys.stdin)
+if "secret" in call["tool_input"]["path"]:
+    json.dump({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
+                                      "permissionDecisionReason": "really?"}}, sys.stdout)
+"""
+    made = runtime(tmp_path, python(tmp_path, source))
+    asked = await made.dispatch("PreToolUse", {"tool_name": "Read", "tool_input": {"path": "secret.txt"}})
+    fine = await made.dispatch("PreToolUse", {"tool_name": "Read", "tool_input": {"path": "readme"}})
+    assert (asked.outcome.decision, asked.outcome.reason, fine.outcome.decision) == ("ask", "really?", "none")
