@@ -22,6 +22,7 @@ SHOWS = {
     "first_tool": "7.0",
     "house_rules": "['step 2 went well', 'step 3 went well'] True",
     "no_secrets": "",
+    "own_hook_kind": "psql prod-db: deny these words are not for agents: prod-db",
     "read_only": "no deleting tools in read-only mode",
 }
 

@@ -37,6 +37,10 @@ class AgentContext:
         """Hide global tools from this agent."""
         return self._keep(self.agent.harness.tools.restrict(self.agent, **lists))
 
+    def inherit(self, above: Agent) -> Registration:
+        """Hold this agent to the guards and restrictions another agent has now."""
+        return self._keep(self.agent.harness.tools.inherit(self.agent, above))
+
     def section(self, section: Any) -> Registration:
         """Add a section to this agent's system prompt."""
         return self._keep(self.agent.harness.prompts.section(section, agent=self.agent))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentRegistry"]
 
-Setup = Callable[[AgentContext], "Awaitable[None] | None"]
+Setup = Callable[[AgentContext], object]  # an awaitable answer is awaited
 
 
 class AgentRegistry:

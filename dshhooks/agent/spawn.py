@@ -47,7 +47,10 @@ async def spawn(parent: Agent, agent_type: str, prompt: Any) -> SubagentResult:
         cwd=header.cwd, parent_session=parent.id, delegation_depth=header.delegation_depth + 1
     )
     with parent.beside() as signal:
-        child = await harness.agents.publish(session, parent.options, "startup", owner=parent)
+        # The child may do no more than its parent; what refuses the parent's calls refuses the child's.
+        child = await harness.agents.publish(
+            session, parent.options, "startup", setup=lambda ctx: ctx.inherit(parent), owner=parent
+        )
         parent.tell("subagent_start", parent, child, agent_type)
         try:
             child.followup(prompt)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from dshhooks.bridge.errors import PayloadError as PayloadError
     from dshhooks.bridge.errors import UnknownEventError as UnknownEventError
     from dshhooks.bridge.folding import fold as fold
+    from dshhooks.bridge.handlers.base import Handler as Handler
+    from dshhooks.bridge.handlers.base import Handlers as Handlers
+    from dshhooks.bridge.handlers.base import Job as Job
     from dshhooks.bridge.model import Configuration as Configuration
     from dshhooks.bridge.model import Diagnostic as Diagnostic
     from dshhooks.bridge.model import Explanation as Explanation
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 _HOMES: dict[str, tuple[str, ...]] = {
     "errors": ("BridgeError", "PayloadError", "UnknownEventError"),
     "folding": ("fold",),
+    "handlers.base": ("Handler", "Handlers", "Job"),
     "model": ("Configuration", "Diagnostic", "Explanation", "Group", "Hook", "Source"),
     "options": ("BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"),
     "outcomes": ("Dispatch", "FoldedOutcome", "Outcome", "RawResult", "Run"),

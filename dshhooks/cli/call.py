@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -34,21 +35,30 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
     """
     from dshhooks.cli.approve import from_command_line
     from dshhooks.cli.loop import run
-    from hookspecs.json import encode
 
     parsed = _parse(arguments)
     with stdout_kept(as_json):
         result, trace = run(run_call, switches, tool, parsed, from_command_line(approve))
     decision = _decision(trace)
     if as_json:
-        click.echo(encode(_document(result, decision, trace)))
+        click.echo(_json_text(_document(result, decision, trace)))
     else:
         if show_trace:
             from dshhooks.cli.show import tree
+            from hookspecs.json import encode
 
             tree(trace.records, f"{tool} {encode(parsed)}")
         _print_result(result, decision)
     sys.exit(exit_code(result, decision))
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    from hookspecs.json import encode
+
+    try:
+        return json.dumps(document)
+    except RecursionError:  # a tool's value may nest deeper than Python recurses
+        return encode(document)
 
 
 async def run_call(switches: Switches, tool: str, arguments: Any, approver: Approver) -> tuple[ToolResult, Trace]:

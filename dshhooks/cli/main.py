@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import click
 
 from dshhooks.cli.options import Switches, switch_options
-from hookspecs.errors import HarnessError, NotLosslessError
+from hookspecs.errors import HarnessError
 
 __all__ = ["main"]
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         code = 130
-    except (HarnessError, NotLosslessError, OSError) as exc:  # OSError: a full disk behind stdout, say
+    except (HarnessError, OSError) as exc:  # OSError: a full disk behind stdout, say
         click.echo(f"error: {exc}", err=True)
         code = 1
     sys.exit(code if isinstance(code, int) else 0)

@@ -41,14 +41,14 @@ class Belongings:
 
     def _kept(self, registration: Registration) -> Registration:
         key = object()
-        self._registrations[key] = registration
 
         def dispose() -> None:
             # Forgotten as well: a plugin may register and dispose for as long as the host runs.
             self._registrations.pop(key, None)
             registration.dispose()
 
-        return Registration(dispose)
+        kept = self._registrations[key] = Registration(dispose)
+        return kept
 
     def dispose(self) -> None:
         """Take back everything the plugin registered, last first; from now on it registers nothing."""

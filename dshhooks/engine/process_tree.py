@@ -41,6 +41,8 @@ class ProcessTree:
         self.environment = {**environment, MARK: f"{outer}:{mark}" if outer else mark}
         self.leader = -1
         self._mark = mark.encode()
+        # Whoever was found once: when its parent has gone, a daemon with an environment of its own bears no sign.
+        self._seen: set[tuple[int, int]] = set()
 
     def send(self, number: int) -> bool:
         """Send a signal to all of it, 0 for none; say whether anything of it is alive.
@@ -72,10 +74,12 @@ class ProcessTree:
         found = {entry.pid for entry in running if self._belongs(entry)}
         while more := {entry.pid for entry in running if entry.parent in found} - found:
             found |= more
-        return [entry for entry in running if entry.pid in found]
+        members = [entry for entry in running if entry.pid in found]
+        self._seen.update((entry.pid, entry.started) for entry in members)
+        return members
 
     def _belongs(self, entry: _Entry) -> bool:
-        if self.leader in (entry.pid, entry.group, entry.session):
+        if self.leader in (entry.pid, entry.group, entry.session) or (entry.pid, entry.started) in self._seen:
             return True
         try:
             with open(f"{_PROC}/{entry.pid}/environ", "rb") as file:

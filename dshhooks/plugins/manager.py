@@ -28,7 +28,7 @@ log = logging.getLogger("dshhooks.plugins")
 
 
 class StartError(PluginError, ConfigError):
-    """The configured plugins do not allow the host to start; a ``ConfigError`` too, because wrong options are one reason.
+    """The configured plugins do not allow the host to start. A ``ConfigError`` too: wrong options are one reason.
 
     Args:
         message: Every problem.

@@ -114,8 +114,8 @@ def _canonical(run: ToolRun, entry: Entry, value: Any) -> ToolSuccess:
             meta = output.presentation_meta(execution.arguments, value)
             discard(meta)
             meta = freeze(meta)
-    except (Exception, SystemExit) as exc:
-        if isinstance(exc, ToolOutputError):
+    except BaseException as exc:
+        if isinstance(exc, ToolOutputError) or not is_fault(exc):
             raise
         what = f"{type(exc).__name__}: {error_message(exc)}"
         raise ToolOutputError(f"tool {execution.name!r}: rendering the value failed: {what}", (what,)) from exc

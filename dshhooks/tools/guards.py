@@ -77,7 +77,7 @@ def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
         if answer is None:
             continue
         if issubclass(type(answer), str):  # isinstance() would believe whatever the answer calls its __class__
-            return answer
+            return answer  # type: ignore[no-any-return]
         discard(answer)
         raise InvalidDecisionError(
             f"plugin {impl.plugin!r} answered hook {impl.hook!r} with {type(answer).__name__}; expected str or None"

@@ -168,6 +168,30 @@ class ToolRegistry:
         self._announce(undo)
         return Registration(lift)
 
+    def inherit(self, agent: object, above: object) -> Registration:
+        """Hold ``agent`` to the guards and restrictions ``above`` has now, beside its own; both can only refuse.
+
+        Args:
+            agent: Who is held, for example a subagent.
+            above: Whose guards and restrictions count for it too; what it is given later does not.
+        """
+        source = self._layers.of(above)
+        if source is None:
+            return Registration(_nothing)
+        layer = self._layers.make(agent)
+        guards, restrictions = [Guard(guard.fn) for guard in source.guards], list(source.restrictions)
+        layer.guards.extend(guards)
+        layer.restrictions.extend(restrictions)
+
+        def undo() -> None:
+            layer.guards[:] = [guard for guard in layer.guards if guard not in guards]
+            for restriction in restrictions:
+                if restriction in layer.restrictions:
+                    layer.restrictions.remove(restriction)
+            self._layers.tidy(layer)
+
+        return Registration(undo)
+
     def _refuse_unknown(self, names: frozenset[str]) -> None:
         known = self._layers.everybody.tools
         unknown = sorted(names - set(known))
@@ -223,6 +247,10 @@ class ToolRegistry:
         return await self.pipeline.execute(ToolCall(f"call-{next(self._ids)}", name, arguments, signal, agent))
 
 
+def _nothing() -> None:
+    return None
+
+
 def _duplicate(name: str, agent: object) -> HarnessError:
     if agent is not None:
         return HarnessError(f"this agent already has a tool {name!r}; dispose it first", "DUPLICATE_TOOL")
@@ -237,9 +265,9 @@ def _names(names: Iterable[str], what: str) -> frozenset[str]:
     if isinstance(names, str):
         raise TypeError(f"restrict({what}=...) takes a list of tool names, not one str")
     listed = list(names)
-    wrong = next((name for name in listed if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise TypeError(f"restrict({what}=...) takes tool names, and {wrong!r} is a {type(wrong).__name__}")
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        raise TypeError(f"restrict({what}=...) takes tool names, and {wrong[0]!r} is a {type(wrong[0]).__name__}")
     return frozenset(listed)
 
 

@@ -313,3 +313,27 @@ async def test_children_beside_each_other() -> None:
         agent = await h.run("one")
         texts = [result.content[0].text for result in data(agent.session, "tool/result")]
         assert texts == ["re a", "re b"]
+
+
+async def test_a_child_may_do_no_more_than_its_parent() -> None:
+    """The parent's guards and restrictions hold for the child as well, and go with it."""
+    ran: list[str] = []
+
+    def noting(name: str) -> Any:
+        async def execute(args: Any, run: Any) -> str:
+            ran.append(name)
+            return "done"
+
+        return tool(name, execute)
+
+    script = [CallTools([("hidden", {}), ("guarded", {}), ("free", {})]), Say("that was all")]
+    async with host(steps=script, tools=[noting("hidden"), noting("guarded"), noting("free")]) as h:
+        agent = await h.agent()
+        agent.ctx.restrict(deny=["hidden"])
+        agent.ctx.guard(lambda execution: "not here" if execution.name == "guarded" else None)
+        await agent.spawn("helper", "look")
+        assert ran == ["free"]
+        results = data(h.recorder.sessions[1], "tool/result")
+        assert [result.is_error for result in results] == [True, True, False]
+        assert results[0].error.code == "UNKNOWN_TOOL"
+        assert results[1].content[0].text == "Error: not here"

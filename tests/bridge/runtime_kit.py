@@ -69,7 +69,7 @@ def alive(pid: int) -> bool:
 async def until(true: Callable[[], object], seconds: float = 20.0) -> None:
     """Wait for something another process does; there is nothing to be told by."""
     with anyio.fail_after(seconds):
-        while not true():
+        while not true():  # noqa: ASYNC110 - another process cannot set an event
             await anyio.sleep(0.005)
 
 

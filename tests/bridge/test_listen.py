@@ -81,8 +81,8 @@ def test_requests_from_a_file(tmp_path):
 
 def test_dispatch(tmp_path):
     """The answer is that of `bridge run`; what hooks print stays in it."""
-    code, answers, _ = talk(tmp_path, shell("echo leaked; echo no >&2; exit 2"),
-                            data=b'{"op":"dispatch","event":"PreToolUse","payload":{"tool_name":"Bash"},"id":"x"}\n')  # fmt: skip
+    request = b'{"op":"dispatch","event":"PreToolUse","payload":{"tool_name":"Bash"},"id":"x"}\n'
+    code, answers, _ = talk(tmp_path, shell("echo leaked; echo no >&2; exit 2"), data=request)
     (answer,) = answers
     assert code == 0
     assert (answer["ok"], answer["id"], answer["canonical"]) == (True, "x", "tool:before")

@@ -162,7 +162,14 @@ def test_an_exception_without_notes_has_no_origin() -> None:
     assert origin(ValueError("x")) is None
 
 
-@pytest.mark.parametrize("exc", [KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError()])
+async def test_a_stray_cancelled_error_names_its_hook() -> None:
+    """Decision 3.7: it is a fault like any other, so it is somebody's."""
+    exc = asyncio.CancelledError()
+    add_note(exc, "hook", "plugin")
+    assert origin(exc).plugin == "plugin"
+
+
+@pytest.mark.parametrize("exc", [KeyboardInterrupt(), GeneratorExit()])
 def test_what_is_nobodys_fault_gets_no_note(exc: BaseException) -> None:
     """Interrupts and cancellations are passed on untouched."""
     add_note(exc, "hook", "plugin")

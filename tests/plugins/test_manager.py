@@ -144,9 +144,9 @@ BROKEN = {
         "from dshhooks import hookimpl\nclass Plugin:\n    @hookimpl(hookwrapper=True)\n    def tools_execute(): yield",
         "hookwrapper",
     ),
-    "is written in C": ("Plugin = dict", "it implements no hook"),
+    "is written in C": ("Plugin = dict", "is no plugin"),
     "is a function": ("def Plugin(): ...", "it implements no hook"),
-    "is nothing": ("Plugin = None", "it implements no hook"),
+    "is nothing": ("Plugin = None", "is no plugin"),
     "names its needs with a string": (DENY + "\n    requires = 'other'\n", "must be a list of plugin names"),
     "names its needs with numbers": (DENY + "\n    requires = [1]\n", "must be a list of plugin names"),
     "cannot say its needs": (

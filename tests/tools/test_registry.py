@@ -516,7 +516,7 @@ def test_a_plugin_that_has_gone_registers_nothing(method: str) -> None:
     """Spec 0.2: registering through a disposed context is INACTIVE_EFFECT."""
     held: list[Any] = []
     tools = registry()
-    tools.hooks.register(Plugin("p", register_tools=held.append)).dispose()
+    tools.hooks.register(Plugin("p", register_tools=lambda registry: held.append(registry))).dispose()
     given = {"register": (tool("late"),), "guard": (lambda execution: None,), "restrict": (Agent(),)}[method]
     more = {"allow": ["echo"]} if method == "restrict" else {}
     with pytest.raises(HarnessError, match="has gone") as caught:
@@ -529,7 +529,7 @@ def test_what_a_plugin_disposes_itself_is_forgotten() -> None:
     """A plugin that registers a tool for every task does not grow the host."""
     held: list[Any] = []
     tools = registry()
-    with tools.hooks.register(Plugin("p", register_tools=held.append)):
+    with tools.hooks.register(Plugin("p", register_tools=lambda registry: held.append(registry))):
         kept = held[0].register(tool("kept"))
         for _ in range(5):
             held[0].register(tool("short")).dispose()

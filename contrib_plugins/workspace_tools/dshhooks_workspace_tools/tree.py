@@ -3,7 +3,7 @@
 A command runs in its own session and process group. Its descendants may leave both, so on Linux they are looked for in
 ``/proc`` by four signs, any of which is enough: the command's session, its group, a parent that belongs to it, and a
 mark in the environment that is inherited even by a daemon whose parents are gone. Elsewhere only the group is known.
-A process that has shed all four (its own session, parents gone, environment cleared) is not found.
+A process that has shed all four (its own session, parents gone, environment cleared) is found only if it was before.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class ProcessTree:
         # No process, group or session has this number.
         self.leader = -1
         self._mark = mark.encode()
+        # Whoever was found once: when its parent has gone, a daemon with an environment of its own bears no sign.
+        self._seen: set[tuple[int, int]] = set()
         # Older processes cannot belong to it; knowing that spares reading their environment.
         self._not_before = _ticks_now() if _HAS_PROC else 0
 
@@ -87,10 +89,14 @@ class ProcessTree:
             more = {process.pid for process in running if process.parent in known} - known
             known |= more
             grew = bool(more)
-        return [process for process in running if process.pid in known]
+        members = [process for process in running if process.pid in known]
+        self._seen.update((process.pid, process.started) for process in members)
+        return members
 
     def _is_marked(self, process: _Process) -> bool:
         if self.leader in (process.pid, process.group, process.session):
+            return True
+        if (process.pid, process.started) in self._seen:
             return True
         try:
             with open(f"/proc/{process.pid}/environ", "rb") as file:
