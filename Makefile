@@ -21,7 +21,7 @@ demo: $(STAMP)  ## real tool calls through the installed plugins
 	@$(BIN)/dshhooks demo
 
 test: $(STAMP)  ## the whole suite, on asyncio and trio
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(STAMP)  ## ruff, mypy, and the generated pages
 	$(BIN)/ruff check .

@@ -37,7 +37,7 @@ async def main(folder: Path) -> None:
     file = folder / "dsh-hooks.json"
     file.write_text(json.dumps(HOOKS))
     async with Harness.open(plugins=[WordsPlugin]) as harness:
-        runtime = HookRuntime(BridgeOptions(config_path=file), handlers=Handlers(harness.hooks))
+        runtime = HookRuntime(BridgeOptions(config_path=file), handlers=Handlers.of(harness.hooks))
         for command in ("ls", "psql prod-db"):
             payload = {"tool_name": "Bash", "tool_input": {"command": command}}
             outcome = (await runtime.dispatch("PreToolUse", payload)).outcome

@@ -9,9 +9,10 @@ import anyio
 from attrs import define
 
 from dshhooks.engine.faults import is_fault
+from dshhooks.engine.scope import tied_scope
 from dshhooks.session.event import APPEND
 from dshhooks.session.events import ToolCallStarted, ToolErrorInfo, ToolResultRecorded
-from dshhooks.tools.execution import ToolRun
+from dshhooks.tools.execution import BODY, ToolRun
 from dshhooks.tools.outcome import aborted, failure_of
 from hookspecs.execution import ErrorInfo, ToolCall, ToolError, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING, freeze, parse
@@ -50,6 +51,10 @@ class _Slot:
     result: ToolResult | None = None  # there once it settled
     answered: bool = False  # its tool/result is logged
 
+    @property
+    def invoked(self) -> bool:
+        return self.run is not None and self.run.invoked
+
 
 class Batch:
     """Runs the calls of one step.
@@ -77,9 +82,16 @@ class Batch:
             Exception: The first thing the log refused; raised when everything that was started has settled.
         """
         slots = [_Slot(block, self._call(block)) for block in calls]
+        over = anyio.Event()
+
+        def watch(scope: anyio.CancelScope) -> None:
+            self._agent.harness.spawn(self._end_if_stuck(slots, scope, over))
+
         try:
-            await self._schedule(slots)
+            with tied_scope(self._signal, on_abort=watch):
+                await self._schedule(slots)
         finally:
+            over.set()
             self._answer_rest(slots)
         fault, self._fault = self._fault, None
         if fault is not None:
@@ -96,6 +108,18 @@ class Batch:
             else:
                 await self._attempt(self._alone(slots[at]))
                 at += 1
+
+    async def _end_if_stuck(self, slots: Sequence[_Slot], scope: anyio.CancelScope, over: anyio.Event) -> None:
+        """After a cancel, stop hooks that hang around the calls; never a body, which ends as its tool says."""
+        before = None
+        while not over.is_set():
+            now = [(slot.run and slot.run.stage, slot.result is None, slot.answered) for slot in slots]
+            if now == before and not any(stage == BODY for stage, _, _ in now):
+                scope.cancel()
+                return
+            before = now
+            with anyio.move_on_after(self._agent.grace):
+                await over.wait()
 
     def _goes_on(self) -> bool:
         return self._fault is None and not self._signal.aborted
@@ -186,10 +210,9 @@ class Batch:
             if slot.answered:
                 continue
             try:
-                started = slot.seq >= 0
-                if not started:
+                if slot.seq < 0:
                     self._log_call(slot)
-                self._log_result(slot, _UNKNOWN if started else aborted(invoked=False))
+                self._log_result(slot, _UNKNOWN if slot.invoked else aborted(invoked=False))
             except BaseException as exc:  # noqa: BLE001 - raised by run, unless something worse is on its way
                 self._note(exc)
 

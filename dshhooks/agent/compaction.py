@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dshhooks.engine.faults import for_host, is_fault
 from dshhooks.engine.scope import tied_scope
 from dshhooks.llm.assembler import BlockAssembler
 from dshhooks.session.event import Replace
@@ -45,10 +46,12 @@ async def compact(agent: Agent) -> bool:
     with agent.beside() as signal:
         try:
             summary = await _summary(agent, nodes, signal)
-        except Exception as exc:
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
             if signal.aborted:
                 raise _cancelled() from exc
-            raise
+            raise for_host(exc)  # noqa: B904 - the exception itself, or it is the cause
         if signal.aborted:
             raise _cancelled()
     if tuple(session.surface)[: len(nodes)] != nodes:

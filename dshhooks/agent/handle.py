@@ -41,6 +41,9 @@ Status = Literal["idle", "running", "disposed"]
 # Seconds a hook has left to end by itself once its turn was cancelled; then it is cancelled, too.
 GRACE = 5.0
 
+# Seconds the last flush has left once the agent is being disposed: its hooks may talk to a network.
+FLUSH_GRACE = 30.0
+
 
 @frozen
 class AgentOptions:
@@ -72,6 +75,7 @@ class Agent:
         self._prefix: tuple[Message, ...] | None = None
         self._flushes = 0
         self._flushed = anyio.Event()
+        self._gone = CancelSource()  # aborts when the agent's end begins
         self._disposal: anyio.Event | None = None
 
     @property
@@ -237,6 +241,7 @@ class Agent:
         self.inbox.discard()
         self.driver.release()
         self._abort(DisposedCause())
+        self._gone.abort(DisposedCause())
         if self.published:
             self.tell("agent_status", self, "disposed")
         else:
@@ -317,14 +322,23 @@ class Agent:
                 return await plan.run(plan, args, default)
         return default
 
+    @property
+    def grace(self) -> float:
+        """Seconds a hook has left once its turn was cancelled."""
+        return GRACE
+
     def patience(self) -> AbstractContextManager[anyio.CancelScope]:
-        """Run hooks inside: once the turn is cancelled they have ``GRACE`` seconds, then they are cancelled, too."""
-        return tied_scope(self.owner_signal(), grace=GRACE)
+        """Run hooks inside: once the turn is cancelled they have ``grace`` seconds, then they are cancelled, too."""
+        return tied_scope(self.owner_signal(), grace=self.grace)
 
     async def flush(self, turn: int, step: int) -> None:
         """Flush the session; a failure is told and goes nowhere, the turn stays committed."""
         try:
-            await self.harness.sessions.flush(self.session)
+            # A hook that hangs here keeps no turn from being cancelled, but must not keep the agent, nor its host.
+            with tied_scope(self._gone.signal, grace=FLUSH_GRACE) as scope:
+                await self.harness.sessions.flush(self.session)
+            if scope.cancelled_caught:
+                raise TimeoutError(f"a session_flush hook did not end within {FLUSH_GRACE:g} s of the agent's disposal")
         except BaseException as exc:
             if not is_fault(exc):
                 raise

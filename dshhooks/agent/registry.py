@@ -12,6 +12,7 @@ import anyio
 from dshhooks.agent.approvals import SessionApprovals
 from dshhooks.agent.context import AgentContext
 from dshhooks.agent.handle import Agent, AgentOptions
+from dshhooks.engine.faults import for_host
 from dshhooks.session.log import Session
 from hookspecs.errors import HarnessError
 
@@ -76,10 +77,10 @@ class AgentRegistry:
                 if isawaitable(waiting):
                     await waiting
             await self._enter(agent)
-        except BaseException:
+        except BaseException as exc:  # noqa: BLE001 - raised on
             with anyio.CancelScope(shield=True):
                 await agent.dispose()
-            raise
+            raise for_host(exc)  # noqa: B904 - the exception itself, or it is the cause
         agent.published = True
         agent.tell("agent_session_start", agent, source)
         self._harness.spawn(agent.driver.run())

@@ -265,5 +265,3 @@ class Step:
         late, self.agent.late = self.agent.late, []
         for context in late:
             record_context(self.session, context)
-
-

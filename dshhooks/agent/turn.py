@@ -201,9 +201,7 @@ class Turn:
         if outcome.concludes:
             return False
         default = ContinueTurn() if outcome.had_tool_calls or outcome.steered else StopTurn()
-        decision = await agent.decide(
-            "agent_turn_continuation", default, agent, self.number, default, self.signal
-        )
+        decision = await agent.decide("agent_turn_continuation", default, agent, self.number, default, self.signal)
         self._check()
         if isinstance(decision, ContinueTurn) and decision.reason is not None:
             reason = ResolvedInput(decision.reason.content, decision.reason.source, target="next-step")
@@ -240,5 +238,3 @@ def _with_message(failure: LlmFailure, message: str) -> LlmFailure:
     import attrs
 
     return attrs.evolve(failure, message=message or failure.message)
-
-

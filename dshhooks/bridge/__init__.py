@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dshhooks.bridge.agent_options import HookPluginOptions as HookPluginOptions
+    from dshhooks.bridge.agent_plugin import HookPlugin as HookPlugin
     from dshhooks.bridge.errors import BridgeError as BridgeError
     from dshhooks.bridge.errors import PayloadError as PayloadError
     from dshhooks.bridge.errors import UnknownEventError as UnknownEventError
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from dshhooks.bridge.handlers.base import Handler as Handler
     from dshhooks.bridge.handlers.base import Handlers as Handlers
     from dshhooks.bridge.handlers.base import Job as Job
+    from dshhooks.bridge.journal import HookInvoked as HookInvoked
+    from dshhooks.bridge.journal import HookResult as HookResult
     from dshhooks.bridge.model import Configuration as Configuration
     from dshhooks.bridge.model import Diagnostic as Diagnostic
     from dshhooks.bridge.model import Explanation as Explanation
@@ -35,8 +39,11 @@ if TYPE_CHECKING:
     from dshhooks.bridge.runtime import HookRuntime as HookRuntime
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "agent_options": ("HookPluginOptions",),
+    "agent_plugin": ("HookPlugin",),
     "errors": ("BridgeError", "PayloadError", "UnknownEventError"),
     "folding": ("fold",),
+    "journal": ("HookInvoked", "HookResult"),
     "handlers.base": ("Handler", "Handlers", "Job"),
     "model": ("Configuration", "Diagnostic", "Explanation", "Group", "Hook", "Source"),
     "options": ("BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"),

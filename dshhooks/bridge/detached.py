@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager
 from typing import Any, Final
+from weakref import WeakSet
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+import anyio
+from anyio.from_thread import BlockingPortal
 
 from dshhooks.engine.observe import described
 
@@ -29,8 +31,7 @@ class Detached:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._portal: BlockingPortal | None = None
-        self._context: AbstractContextManager[BlockingPortal] | None = None
+        self._loop: tuple[BlockingPortal, threading.Thread] | None = None
         self._running: dict[Future[Any], str] = {}
 
     def __len__(self) -> int:
@@ -39,10 +40,10 @@ class Detached:
     def start(self, run: Callable[[], Awaitable[object]], owner: str = "") -> None:
         """Start a run for ``owner``, a session or nobody; what it raises is logged."""
         with self._lock:
-            if self._portal is None:
-                self._context = start_blocking_portal()
-                self._portal = self._context.__enter__()
-            future = self._portal.start_task_soon(run)
+            if self._loop is None:
+                self._loop = _started()
+                _open.add(self)
+            future = self._loop[0].start_task_soon(run)
             self._running[future] = owner
         future.add_done_callback(self._done)
 
@@ -57,20 +58,43 @@ class Detached:
             if whose == owner:
                 future.cancel()
 
-    def close(self, *, drain: bool = False) -> None:
-        """End all runs and wait for that, for a bounded time. Blocks; call it from a worker thread.
+    def drain(self) -> None:
+        """Wait until all that runs now has ended. Blocks; call it from a worker thread."""
+        wait(tuple(self._running))
 
-        Args:
-            drain: Let them come to their own end, however long that takes.
-        """
+    def close(self) -> None:
+        """End all runs and wait for that, for a bounded time. Blocks; call it from a worker thread."""
         with self._lock:
-            context, self._context, self._portal = self._context, None, None
-        if context is None:
+            loop, self._loop = self._loop, None
+        if loop is None:
             return
-        running = tuple(self._running)
-        if drain:
-            wait(running)
-        for future in running:
-            future.cancel()
-        wait(running, timeout=_LONGEST_CLOSE)
-        context.__exit__(None, None, None)
+        portal, thread = loop
+        portal.start_task_soon(portal.stop, True)  # cancels them; the thread ends when all have unwound
+        thread.join(_LONGEST_CLOSE)
+
+
+def _started() -> tuple[BlockingPortal, threading.Thread]:
+    """Start a thread with a loop, and return it with the way into it.
+
+    A daemon thread: a host that forgets to close us ends when it ends, and not when the slowest hook does.
+    """
+    ready: Future[BlockingPortal] = Future()
+
+    async def serve() -> None:
+        async with BlockingPortal() as portal:
+            ready.set_result(portal)
+            await portal.sleep_until_stopped()
+
+    thread = threading.Thread(target=anyio.run, args=(serve,), name="dshhooks: hooks nobody waits for", daemon=True)
+    thread.start()
+    return ready.result(), thread
+
+
+_open: WeakSet[Detached] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """End the processes of hosts that did not: they would go on without anybody who limits their time."""
+    for detached in tuple(_open):
+        detached.close()

@@ -44,7 +44,9 @@ def candidates(options: BridgeOptions, report: Report, environ: Mapping[str, str
         environ: The environment; ``None``: the process's.
     """
     environ = os.environ if environ is None else environ
-    pinned = options.config_path or environ.get(CONFIG_VARIABLE) or None
+    # The variable may name a file of any dialect, and somebody who reads only some would run it in the wrong one.
+    variable = environ.get(CONFIG_VARIABLE) if options.dialects is None else None
+    pinned = options.config_path or variable or None
     if pinned is not None:
         return [Candidate(Path(pinned), "pinned", options.dialect, str(pinned))]
     if not options.discover:
@@ -61,6 +63,8 @@ def _places(options: BridgeOptions, report: Report, environ: Mapping[str, str]) 
         report.add("warning", "home-unknown", "", "there is no home directory: user hooks are left out", "set HOME")
     below = options.cwd or Path.cwd()
     for place in LAYOUT:
+        if options.dialects is not None and place.dialect not in options.dialects:
+            continue
         if place.scope != "user":
             yield Candidate(below / place.path, place.scope, place.dialect, place.path)
         elif home is not None:

@@ -77,6 +77,24 @@ def _aliases(value: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
                              for name, others in value.items()})  # fmt: skip
 
 
+def _dialects(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (list, frozenset, set)) else value
+
+
+def _known_dialects(_instance: object, attribute: Any, value: Any) -> None:
+    if value is not None and (not isinstance(value, tuple) or not value or set(value) - set(DIALECTS)):
+        raise ValueError(f"{attribute.name} must be a list of some of {', '.join(DIALECTS)}, not {value!r}")
+
+
+def _texts(value: Any) -> Any:
+    return tuple(value) if isinstance(value, (list, frozenset, set)) else value
+
+
+def _only_texts(_instance: object, attribute: Any, value: Any) -> None:
+    if value is not None and (not isinstance(value, tuple) or not all(isinstance(item, str) for item in value)):
+        raise TypeError(f"{attribute.name} must be a list of texts, not {value!r}")
+
+
 @frozen(kw_only=True)
 class LlmOptions:
     """The model oracles ask: an OpenAI-compatible server. Both ``base_url`` and ``model`` are needed."""
@@ -136,6 +154,7 @@ class BridgeOptions:
         discover: Look for hook files in the places of A.9.1.
         config_path: One pinned file; discovery is off then, and the file is trusted.
         dialect: The dialect of the pinned file; ``None``: guessed from its name, place and content.
+        dialects: Only the places of these dialects are looked at, and no file the environment pins; ``None``: all.
         profile: How files are read; ``None``: ``current``. Native files are always read in ``seed``.
         matcher_profile: The same for matchers alone; ``None``: as ``profile``.
         lenient: Hooks that stand directly under an event are taken for a group that matches everything.
@@ -155,6 +174,10 @@ class BridgeOptions:
         strict_json: Output that looks like JSON and is none counts as an infrastructure failure.
         limits: How much output is kept; a mapping will do.
         tool_aliases: Further names of a tool that matchers are tested against, by its name.
+        env_allow: Names of the variables hooks see, with ``*``; ``None``: all but the keys of models. One that is
+            named without ``*`` is passed on even so.
+        env_deny: Names of variables hooks never see, with ``*``, for example ``OTEL_*``.
+        allowed_urls: Where webhooks may post: addresses with ``*`` in host and path; ``None``: anywhere.
         history: Where runs are recorded; ``None``: in memory only.
         trust: Says whether a project's file may run; ``None``: what the user has trusted before.
     """
@@ -162,6 +185,7 @@ class BridgeOptions:
     discover: bool = field(default=True, validator=_flag)
     config_path: Path | None = field(default=None, converter=_path)
     dialect: Dialect | None = field(default=None, validator=_one_of(None, *DIALECTS))
+    dialects: tuple[Dialect, ...] | None = field(default=None, converter=_dialects, validator=_known_dialects)
     profile: Profile | None = field(default=None, validator=_one_of(None, *PROFILES))
     matcher_profile: Profile | None = field(default=None, validator=_one_of(None, *PROFILES))
     lenient: bool = field(default=False, validator=_flag)
@@ -181,6 +205,9 @@ class BridgeOptions:
     strict_json: bool = field(default=False, validator=_flag)
     limits: Limits = field(factory=Limits, converter=_limits, validator=_is(Limits, optional=False))
     tool_aliases: Mapping[str, tuple[str, ...]] = field(default=_NO_ALIASES, converter=_aliases)
+    env_allow: tuple[str, ...] | None = field(default=None, converter=_texts, validator=_only_texts)
+    env_deny: tuple[str, ...] = field(default=(), converter=_texts, validator=_only_texts)
+    allowed_urls: tuple[str, ...] | None = field(default=None, converter=_texts, validator=_only_texts)
     history: Path | None = field(default=None, converter=_path)
     trust: Callable[[Source], bool] | None = field(default=None, validator=_callable)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
@@ -14,26 +13,26 @@ import anyio
 import anyio.to_thread
 
 from dshhooks.bridge.detached import Detached
-from dshhooks.bridge.events import Event, resolve, subject_of
+from dshhooks.bridge.environment import hook_environment
+from dshhooks.bridge.errors import BridgeError
+from dshhooks.bridge.events import resolve
 from dshhooks.bridge.execution import Runner
 from dshhooks.bridge.folding import fold
-from dshhooks.bridge.handlers.base import Handlers, Job
-from dshhooks.bridge.history import History, record_of
+from dshhooks.bridge.handlers.base import Handlers
+from dshhooks.bridge.history import History
 from dshhooks.bridge.merge import load
 from dshhooks.bridge.model import Configuration, Diagnostic, Explanation, Group, Source, Verdict
 from dshhooks.bridge.options import BridgeOptions
-from dshhooks.bridge.outcomes import Dispatch, Run
-from dshhooks.bridge.payloads import Payloads, check_payload
+from dshhooks.bridge.outcomes import Dispatch
+from dshhooks.bridge.payloads import check_payload
 from dshhooks.bridge.selection import matching, select
 from dshhooks.bridge.trust import trust_store
+from dshhooks.bridge.work import Watch, Work, session_of
 from hookspecs.signal import NEVER, CancelSignal
 
-__all__ = ["KEY_VARIABLE", "HookRuntime"]
+__all__ = ["HookRuntime", "Watch"]
 
 log = logging.getLogger("dshhooks.bridge")
-
-# Where the command line takes the model's key from; hooks never see it.
-KEY_VARIABLE: Final = "DSHHOOKS_LLM_KEY"
 
 # Sessions that ended without saying so are forgotten, the oldest first.
 _MANY_SESSIONS: Final = 1_000
@@ -118,7 +117,7 @@ class HookRuntime:
         """
         given = check_payload(payload)
         verdicts = select(self.configuration, event, given, subject=subject, options=self.options,
-                          used=self._used.get(_session(given), ()))  # fmt: skip
+                          used=self._used.get(session_of(given), ()))  # fmt: skip
         return [_explanation(verdict) for verdict in verdicts]
 
     # -- running ---------------------------------------------------------------------------------------------------
@@ -131,6 +130,7 @@ class HookRuntime:
         subject: str | None = None,
         cwd: str | os.PathLike[str] | None = None,
         signal: CancelSignal | None = None,
+        watch: Watch | None = None,
     ) -> Dispatch:
         """Run the hooks of an event, in order, and return their runs and what they say together.
 
@@ -140,24 +140,38 @@ class HookRuntime:
             subject: What matchers are compared with; ``None``: taken from the payload.
             cwd: Working directory; ``None``: the project's, else the runtime's.
             signal: When it aborts, running hooks are ended and the others not started; such runs decide nothing.
+            watch: Told of each run as it begins and ends, also when the caller is cancelled.
 
         Raises:
             UnknownEventError: No dialect calls an event that; nothing ran.
             PayloadError: The payload is no JSON object; nothing ran.
+            BridgeError: There is no working directory; nothing ran.
         """
         row, given = resolve(event), check_payload(payload)
-        work = _Work(self, row, event, given, subject, self._folder(cwd), signal or NEVER)
-        if row.name == "session:end" and _session(given):
-            self._detached.abort(_session(given))
+        work = Work(
+            event=row,
+            dispatched=event,
+            payload=given,
+            subject=subject,
+            cwd=self._folder(cwd),
+            signal=signal or NEVER,
+            environ=partial(hook_environment, os.environ if self._environ is None else self._environ, self.options),
+            options=self.options,
+            runner=self._runner,
+            history=self.history,
+            watch=watch,
+        )
+        if row.name == "session:end" and session_of(given):
+            self._detached.abort(session_of(given))
         runs = await work.runs(self._selected(event, given, subject, signal))
         if row.name == "session:end":
-            self._used.pop(_session(given), None)
+            self._used.pop(session_of(given), None)
         return Dispatch(row.name, fold([run.outcome for run in runs], row.name), runs)
 
     def _selected(self, event: str, payload: Mapping[str, Any], subject: str | None, signal: CancelSignal | None
                   ) -> list[Verdict]:  # fmt: skip
         """Return what runs now, and remember those that run once: before anything waits, so that nobody else does."""
-        session = _session(payload)
+        session = session_of(payload)
         used = self._used.get(session, frozenset[str]())
         verdicts = matching(self.configuration, event, payload, subject=subject, options=self.options, used=used)
         once = {verdict.hook.id for verdict in verdicts if verdict.hook.once}
@@ -168,23 +182,26 @@ class HookRuntime:
         return verdicts
 
     def _folder(self, cwd: str | os.PathLike[str] | None) -> str:
-        return os.path.abspath(cwd or self.options.project_dir or self.options.cwd or os.getcwd())
-
-    def hook_environment(self) -> dict[str, str]:
-        """Return what hooks see of the environment: all of it but the model's key."""
-        environ = os.environ if self._environ is None else self._environ
-        key = self.options.llm.api_key if self.options.llm is not None else None
-        return {name: value for name, value in environ.items()
-                if name != KEY_VARIABLE and (key is None or value != key)}  # fmt: skip
+        try:
+            return os.path.abspath(cwd or self.options.project_dir or self.options.cwd or ".")
+        except FileNotFoundError:
+            raise BridgeError("this process's own working directory is gone: say where hooks run with cwd=") from None
 
     # -- ending ----------------------------------------------------------------------------------------------------
 
     async def aclose(self, *, drain: bool = False) -> None:
         """End the hooks that run on their own, or with ``drain`` wait for them. Nothing may be dispatched after."""
-        if len(self._detached) or drain:
-            await anyio.to_thread.run_sync(partial(self._detached.close, drain=drain))
-        else:
-            self._detached.close()
+        try:
+            if drain and len(self._detached):
+                # Abandoned when somebody cancels: they are ended then, and with them the waiting.
+                await anyio.to_thread.run_sync(self._detached.drain, abandon_on_cancel=True)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._detached.close)
+
+    def close(self) -> None:
+        """End the hooks that run on their own, and wait for that for a bounded time; for hosts that cannot await."""
+        self._detached.close()
 
     async def __aenter__(self) -> HookRuntime:
         return self
@@ -193,69 +210,6 @@ class HookRuntime:
                         ) -> None:  # fmt: skip
         with anyio.CancelScope(shield=True):
             await self.aclose()
-
-
-class _Work:
-    """One dispatch."""
-
-    def __init__(self, runtime: HookRuntime, event: Event, dispatched: str, payload: Mapping[str, Any],
-                 subject: str | None, cwd: str, signal: CancelSignal) -> None:  # fmt: skip
-        self._runtime, self._event, self._dispatched = runtime, event, dispatched
-        self._payloads = Payloads(event, payload, dispatched=dispatched, cwd=cwd)
-        self._session = _session(payload)
-        self._subject = subject_of(event, payload) if subject is None else subject
-        self._cwd, self._signal = cwd, signal
-        self._environ: dict[str, str] | None = None
-        self._id = secrets.token_hex(8)
-
-    async def runs(self, verdicts: list[Verdict]) -> list[Run]:
-        if not self._runtime.options.parallel or len(verdicts) < 2:
-            return [await self._run(verdict) for verdict in verdicts]
-        runs: list[Run | None] = [None] * len(verdicts)
-
-        async def at(index: int, verdict: Verdict) -> None:
-            runs[index] = await self._run(verdict)
-
-        async with anyio.create_task_group() as tasks:
-            for index, verdict in enumerate(verdicts):
-                tasks.start_soon(at, index, verdict)
-        return [run for run in runs if run is not None]
-
-    async def _run(self, verdict: Verdict) -> Run:
-        runner = self._runtime._runner
-        job = self._job(verdict)
-        try:
-            run = await runner.run(job, self._event, self._dispatched, self._signal, self._session)
-        except anyio.get_cancelled_exc_class():
-            self._record(runner.aborted(job, self._event, self._dispatched))
-            raise
-        self._record(run)
-        return run
-
-    def _record(self, run: Run) -> None:
-        cap = self._runtime.options.stderr_cap
-        self._runtime.history.add(record_of(run, dispatch=self._id, subject=self._subject, cap=cap))
-
-    def _job(self, verdict: Verdict) -> Job:
-        options, hook = self._runtime.options, verdict.hook
-        if self._environ is None:
-            self._environ = self._runtime.hook_environment()
-        return Job(
-            hook=hook,
-            event=self._event.name,
-            stdin=self._payloads.stdin(hook),
-            body=self._payloads.body(hook),
-            cwd=self._cwd,
-            project_dir=os.path.abspath(options.project_dir) if options.project_dir is not None else self._cwd,
-            environ=self._environ,
-            timeout=options.timeout_of(hook),
-            options=options,
-        )
-
-
-def _session(payload: Mapping[str, Any]) -> str:
-    value = payload.get("session_id")
-    return value if isinstance(value, str) else ""
 
 
 def _explanation(verdict: Verdict) -> Explanation:

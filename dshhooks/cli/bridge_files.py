@@ -27,6 +27,7 @@ def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> 
     Without FILE: the project's files, after showing them.
     """
     from dshhooks.bridge.trust import trust_store
+    from dshhooks.cli.show import printable
 
     store = trust_store(flags.options())
     if store is None:
@@ -43,7 +44,7 @@ def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> 
         print_json(store.entries())
         return
     for file in chosen:
-        click.echo(f"{'not trusted any more' if remove else 'trusted'}: {file}")
+        click.echo(printable(f"{'not trusted any more' if remove else 'trusted'}: {file}"))
     if not chosen:
         click.echo("there are no hook files in this project", err=True)
 

@@ -153,7 +153,7 @@ def opened(flags: Flags, **changes: Any) -> Iterator[HookRuntime]:
     harness = build((click.get_current_context().find_object(Switches) or Switches()).load())
     try:
         harness.plugins.raise_problems()
-        yield HookRuntime(options, handlers=Handlers(harness.hooks))
+        yield HookRuntime(options, handlers=Handlers.of(harness.hooks))
     finally:
         harness.hooks.close()
 

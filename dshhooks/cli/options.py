@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -65,14 +65,20 @@ def switch_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the switches to a command and hand them over as ``switches``."""
 
     @click.option("--config", metavar="FILE", help="Use this configuration file.")
-    @click.option("--plugins", metavar="A,B", help="Only these plugins of the configured ones.")
-    @click.option("--disable", metavar="A,B", help="Not these plugins.")
+    @click.option("--plugins", metavar="A,B", multiple=True, help="Only these plugins of the configured ones.")
+    @click.option("--disable", metavar="A,B", multiple=True, help="Not these plugins.")
     @click.option("--no-plugins", is_flag=True, help="No plugins at all.")
     @functools.wraps(function)
     def command(*args: Any, config: Any, plugins: Any, disable: Any, no_plugins: bool, **kwargs: Any) -> Any:
-        return function(*args, switches=Switches(config, plugins, disable, no_plugins), **kwargs)
+        switches = Switches(config, _joined(plugins), _joined(disable), no_plugins)
+        return function(*args, switches=switches, **kwargs)
 
     return command
+
+
+def _joined(said: Sequence[str]) -> str | None:
+    """Join comma lists; said twice counts twice (``--disable a --disable b``), not said at all is silence."""
+    return ",".join(said) if said else None
 
 
 def with_switches(function: Callable[..., Any]) -> Callable[..., Any]:

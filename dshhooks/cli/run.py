@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,9 +67,10 @@ async def _run(prompt: str, options: _Options, switches: Switches) -> int:
         agent = await _agent(harness, options)
         if harness.config.store.url is None and options.session_id is not None:
             click.echo("note: no [store] is configured, so this session is gone when the command ends", err=True)
+        before = len(agent.session.events)
         killed = await _turn(agent, prompt)
         view.finish(agent)
-        return 128 + signal.SIGTERM if killed else _exit_code(agent)
+        return 128 + signal.SIGTERM if killed else 2 if view.refused else _exit_code(agent.session.events[before:])
 
 
 async def _turn(agent: Agent, prompt: str) -> bool:
@@ -117,6 +119,8 @@ async def _agent(harness: Harness, options: _Options) -> Agent:
         except HarnessError as exc:
             if exc.code not in ("SESSION_NOT_FOUND", "NO_PERSISTENCE"):
                 raise
+    if model is None:
+        raise click.UsageError(f"provider {provider!r} needs a model: --model M, or [agent] model in dshhooks.toml")
     return await harness.create_agent(provider=provider, model=model, session_id=session_id, cwd=os.getcwd())
 
 
@@ -133,8 +137,6 @@ async def _cancel_on_signal(agent: Agent, asked: list[int]) -> None:
             agent.cancel()
 
 
-def _exit_code(agent: Agent) -> int:
-    for event in reversed(agent.session.events):
-        if event.type == "turn/end":
-            return {"completed": 0, "max-tokens": 0, "rejected": 2}.get(event.data.reason.kind, 1)
-    return 1
+def _exit_code(events: Sequence[Any]) -> int:
+    ends = [event.data.reason.kind for event in events if event.type == "turn/end"]
+    return 0 if ends and ends[-1] in ("completed", "max-tokens") else 1

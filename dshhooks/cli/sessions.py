@@ -67,11 +67,14 @@ def list_(as_json: bool, switches: Switches) -> None:
 @with_switches
 def show(session_id: str, switches: Switches) -> None:
     """Print a session's conversation."""
+    from dshhooks.cli.show import printable
+
     stored = _with_store(switches, lambda store: store.inspect(session_id))
-    click.secho(f"{stored.header.id}  {_when(stored.header.created_at)}  {stored.header.cwd or ''}", bold=True)
+    header = stored.header
+    click.secho(printable(f"{header.id}  {_when(header.created_at)}  {header.cwd or ''}"), bold=True)
     for event in stored.events:
         line = _shown(event)
-        if line:
+        if click.unstyle(line):
             click.echo(line)
 
 
@@ -121,23 +124,27 @@ def _when(milliseconds: int) -> str:
 
 
 def _shown(event: Any) -> str:
-    return str(_line(event, event.data))
+    """Return the line for an event, or nothing; what models and tools wrote is shown, never obeyed."""
+    from dshhooks.cli.show import printable
+
+    head, text, colour = _parts(event, event.data)
+    return click.style(printable(head), fg=colour) + printable(text)
 
 
-def _line(event: Any, data: Any) -> Any:
+def _parts(event: Any, data: Any) -> tuple[str, str, str | None]:
     from hookspecs.values import content_text
 
     if event.type in ("user/message", "steering/message"):
-        return click.style(f"{data.source.kind}> ", fg="cyan") + content_text(data.content)
+        return f"{data.source.kind}> ", content_text(data.content), "cyan"
     if event.type == "assistant/message":
         text = content_text([block for block in data.content if block.kind == "text"])
-        return click.style("agent> ", fg="green") + text if text else ""
+        return ("agent> ", text, "green") if text else ("", "", None)
     if event.type == "tool/call":
-        return click.style(f"  → {data.name} ", fg="yellow") + data.arguments
+        return f"  → {data.name} ", data.arguments, "yellow"
     if event.type == "tool/result":
-        return click.style("  ✗ " if data.is_error else "  ✓ ", fg="yellow") + content_text(data.content)
+        return "  ✗ " if data.is_error else "  ✓ ", content_text(data.content), "yellow"
     if event.type == "prompt/blocked":
-        return click.style(f"refused: {data.reason}", fg="red")
+        return f"refused: {data.reason}", "", "red"
     if event.type == "turn/end":
-        return click.style(f"-- turn {data.turn}: {data.reason.kind}", fg="bright_black")
-    return ""
+        return f"-- turn {data.turn}: {data.reason.kind}", "", "bright_black"
+    return "", "", None

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from dshhooks.cli.approve import from_command_line
-from hookspecs.decisions import ApprovalOutcome
+from dshhooks.cli.show import printable
+from hookspecs.decisions import ApprovalOutcome, BlockPrompt
 from hookspecs.execution import ApprovalRequest, Approver, ToolExecution, ToolFailure, ToolResult
 from hookspecs.markers import hookimpl
 from hookspecs.model import TextDelta
@@ -30,33 +31,51 @@ class _Output:
         if self._gone:
             return
         try:
-            click.echo(_printable(text), nl=end)
+            click.echo(text, nl=end)
         except BrokenPipeError:
             self._gone = True
             # Python flushes stdout at exit and would complain there.
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
 
 
-class TextView:
-    """Streams text to stdout; tool calls, decisions and errors to stderr."""
+class _View:
+    """What every view knows: whether the prompt was refused, which need not be recorded anywhere."""
 
     name = "view"
 
     def __init__(self) -> None:
-        self._midline = False
+        self.refused = False
         self._out = _Output()
+
+    @hookimpl(wrapper=True, tryfirst=True)
+    async def agent_prompt_submit(self, agent: Any, *, call_next: Any) -> Any:
+        """Look at what everybody's policy came to."""
+        decision = await call_next()
+        if isinstance(decision, BlockPrompt) and agent.parent is None:
+            self.refused = True
+            self._note(f"prompt refused: {decision.reason}", "red")
+        return decision
+
+    def _note(self, text: str, colour: str) -> None:
+        click.secho(printable(text), fg=colour, err=True)
+
+
+class TextView(_View):
+    """Streams text to stdout; tool calls, decisions and errors to stderr."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._midline = False
 
     @hookimpl
     def session_event(self, event: Any) -> None:
         """Show chunks as they come, and how a turn ended when it did not complete."""
         if event.type == "assistant/chunk" and isinstance(event.data.chunk, TextDelta):
             text = event.data.chunk.text
-            self._out.write(text, end=False)
+            self._out.write(printable(text), end=False)
             self._midline = not text.endswith("\n")
         elif event.type == "tool/call":
             self._note(f"→ {event.data.name} {_short(event.data.arguments)}", "cyan")
-        elif event.type == "prompt/blocked":
-            self._note(f"prompt refused: {event.data.reason}", "red")
         elif event.type == "turn/end" and event.data.reason.kind not in ("completed", "rejected"):
             self._note(f"turn ended: {_reason(event.data.reason)}", "red")
 
@@ -71,7 +90,7 @@ class TextView:
 
     def _note(self, text: str, colour: str) -> None:
         self._end_line()
-        click.secho(_printable(text), fg=colour, err=True)
+        super()._note(text, colour)
 
     def _end_line(self) -> None:
         if self._midline:
@@ -84,13 +103,8 @@ class TextView:
         click.secho(f"session {agent.id}", fg="bright_black", err=True)
 
 
-class JsonView:
+class JsonView(_View):
     """Prints every event of the session as one JSON line."""
-
-    name = "view"
-
-    def __init__(self) -> None:
-        self._out = _Output()
 
     @hookimpl
     def session_event(self, event: Any) -> None:
@@ -133,7 +147,3 @@ def _reason(reason: Any) -> str:
 def _short(text: str, limit: int = 160) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

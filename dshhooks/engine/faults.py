@@ -15,7 +15,7 @@ from hookspecs.errors import HarnessError, PluginFailedError, error_message
 if TYPE_CHECKING:
     from dshhooks.engine.plan import Implementation
 
-__all__ = ["HookNote", "add_note", "blamed", "discard", "is_fault", "origin", "plugin_failed"]
+__all__ = ["HookNote", "add_note", "blamed", "discard", "for_host", "is_fault", "origin", "plugin_failed"]
 
 
 class HookNote(str):
@@ -106,6 +106,16 @@ def plugin_failed(exc: BaseException, hook: str, plugin: str) -> PluginFailedErr
     what = f"plugin {plugin!r} failed in hook {hook!r}: {type(exc).__name__}: {error_message(exc)}"
     code = getattr(exc, "code", None) if isinstance(exc, HarnessError) else None
     return PluginFailedError(what, code if isinstance(code, str) else None)
+
+
+def for_host(exc: BaseException) -> BaseException:
+    """Return what to raise to the host from a hook: a plugin's ``SystemExit`` must not end it (decisions.md 3.7)."""
+    note = origin(exc)
+    if note is None or isinstance(exc, Exception) or not is_fault(exc):
+        return exc
+    error = plugin_failed(exc, note.hook, note.plugin)
+    error.__cause__ = exc
+    return error
 
 
 def discard(answer: Any) -> None:

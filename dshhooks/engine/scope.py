@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,12 +16,15 @@ __all__ = ["tied_scope"]
 
 
 @contextmanager
-def tied_scope(signal: CancelSignal, *, grace: float = 0.0) -> Iterator[anyio.CancelScope]:
+def tied_scope(
+    signal: CancelSignal, *, grace: float = 0.0, on_abort: Callable[[anyio.CancelScope], object] | None = None
+) -> Iterator[anyio.CancelScope]:
     """Open a cancel scope that is cancelled when ``signal`` aborts, from whichever thread.
 
     Args:
         signal: Cancels it; one that has aborted already does so at once.
         grace: Seconds the block still has to come to its own end before it is cancelled.
+        on_abort: Called in the loop instead of all that; cancels the scope when it sees fit.
     """
     home, loop = threading.get_ident(), current_token().native_token
     open_ = True
@@ -29,7 +32,9 @@ def tied_scope(signal: CancelSignal, *, grace: float = 0.0) -> Iterator[anyio.Ca
     with anyio.CancelScope() as scope:
 
         def stop() -> None:
-            if grace:
+            if on_abort is not None:
+                on_abort(scope)
+            elif grace:
                 scope.deadline = anyio.current_time() + grace
             else:
                 scope.cancel()

@@ -8,7 +8,7 @@ from inspect import isawaitable
 from typing import Any
 
 from dshhooks.engine.chain import around
-from dshhooks.engine.faults import add_note, is_fault
+from dshhooks.engine.faults import add_note, for_host, is_fault
 from dshhooks.engine.observe import described
 from dshhooks.engine.plan import Plan
 
@@ -27,7 +27,10 @@ async def ask_all(plan: Plan, args: tuple[Any, ...]) -> None:
         return
     asked = copy.copy(plan)
     asked.inner = _everybody
-    await (around if plan.wrappers else _everybody)(asked, args)
+    try:
+        await (around if plan.wrappers else _everybody)(asked, args)
+    except SystemExit as exc:
+        raise for_host(exc)  # noqa: B904 - the exception itself, or it is the cause
 
 
 async def _everybody(plan: Plan, args: tuple[Any, ...], _default: Any = None, _body: Any = None) -> list[Any]:

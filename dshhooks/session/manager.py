@@ -12,6 +12,7 @@ import attrs
 from attrs import define, field
 
 from dshhooks.engine.contribution import Belongings, contribute
+from dshhooks.engine.faults import for_host
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described, observe, observe_now
 from dshhooks.session.codec import Codec
@@ -146,9 +147,7 @@ class Sessions:
         stored = await self.store.load(session_id)
         return self._make(stored.header, stored.events, _Origin(stored=len(stored.events)))
 
-    async def fork(
-        self, source: Session | str, boundary: int | None = None, child_id: str | None = None
-    ) -> Session:
+    async def fork(self, source: Session | str, boundary: int | None = None, child_id: str | None = None) -> Session:
         """Make a private session that begins with the events of another, which does not notice.
 
         Args:
@@ -233,10 +232,10 @@ class Sessions:
             plan = self.hooks.plan("session_created", session.agent)
             if plan.active:
                 await plan.run(plan, (session,))
-        except BaseException:
+        except BaseException as exc:  # noqa: BLE001 - raised on
             with anyio.CancelScope(shield=True):
                 await self._remove(live, drain=False)
-            raise
+            raise for_host(exc)  # noqa: B904 - the exception itself, or it is the cause
         self._writer.begin(session.id)
 
     async def _reserve(self, session: Session, origin: _Origin) -> None:

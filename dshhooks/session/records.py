@@ -153,9 +153,7 @@ class Reader:
             raise BadRecord(f"{kind} is no surface event")
         if kind in _SHAPES:
             self._check(kind, data)
-        return Event(
-            found, kind, time, self._codec, wire=data, surface_op=operation, source_event_seqs=sources
-        )
+        return Event(found, kind, time, self._codec, wire=data, surface_op=operation, source_event_seqs=sources)
 
     def _check(self, kind: str, data: Any) -> None:
         if type(data) is not dict:

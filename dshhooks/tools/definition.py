@@ -78,7 +78,7 @@ def check_definition(definition: Any) -> None:
     if not isinstance(definition.name, str) or not definition.name:
         raise TypeError(f"a tool's name must be a non-empty str, not {definition.name!r}")
     where = f"tool {definition.name!r}"
-    for part, kind in (("description", str), ("parameters", dict), ("idempotent", bool)):
+    for part, kind in (("description", str), ("parameters", dict)):
         if not isinstance(getattr(definition, part), kind):
             found = type(getattr(definition, part)).__name__
             raise TypeError(f"{where}: {part} must be a {kind.__name__}, not {found}")

@@ -28,7 +28,8 @@ async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
     signal, untie = fuse(outer, run.caller_signal)
     try:
         if signal.aborted:
-            return _minted(run, aborted(invoked=False))
+            # Not "before it began" when an earlier attempt of a retrying wrapper has run the body (spec/core.md 3.9).
+            return _minted(run, aborted(invoked=run.invoked))
         try:
             entry = _entry(run, layers)
             run.invoked = True

@@ -118,9 +118,7 @@ async def test_an_exclusive_call_is_a_barrier() -> None:
 async def test_the_pool_is_refilled_as_calls_settle() -> None:
     """Case 148: with a cap of 2, the first settled call makes room for the third, whose call follows its result."""
     bodies = Bodies(4)
-    async with host(
-        steps=[calls(*["safe"] * 4), Say("x")], tools=[bodies.safe()], max_parallel_tool_calls=2
-    ) as h:
+    async with host(steps=[calls(*["safe"] * 4), Say("x")], tools=[bodies.safe()], max_parallel_tool_calls=2) as h:
         agent = await h.agent()
         agent.followup("go")
         await bodies.gates[2].reached.wait()
@@ -137,9 +135,7 @@ async def test_the_pool_is_refilled_as_calls_settle() -> None:
 async def test_a_later_call_that_settles_first_makes_room_too() -> None:
     """Spec 4.9: bodies in flight count, not results that wait for their turn."""
     bodies = Bodies(3)
-    async with host(
-        steps=[calls(*["safe"] * 3), Say("x")], tools=[bodies.safe()], max_parallel_tool_calls=2
-    ) as h:
+    async with host(steps=[calls(*["safe"] * 3), Say("x")], tools=[bodies.safe()], max_parallel_tool_calls=2) as h:
         agent = await h.agent()
         agent.followup("go")
         await bodies.gates[2].reached.wait()
@@ -154,9 +150,7 @@ async def test_a_cap_of_one_is_serial() -> None:
     """Case 157: parallel-safe calls run one after the other."""
     bodies = Bodies(3)
     bodies.open()
-    async with host(
-        steps=[calls(*["safe"] * 3), Say("x")], tools=[bodies.safe()], max_parallel_tool_calls=1
-    ) as h:
+    async with host(steps=[calls(*["safe"] * 3), Say("x")], tools=[bodies.safe()], max_parallel_tool_calls=1) as h:
         await h.run("go")
         assert bodies.log == ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]
         assert batch(h) == ["call 1", "result 1", "call 2", "result 2", "call 3", "result 3"]
@@ -467,9 +461,7 @@ async def test_cancelling_while_policy_is_asked_runs_no_body() -> None:
     async def tools_pre_execute() -> None:
         await gate()
 
-    async with host(
-        Plugin(tools_pre_execute=tools_pre_execute), steps=[calls("echo", "echo")], tools=[tool()]
-    ) as h:
+    async with host(Plugin(tools_pre_execute=tools_pre_execute), steps=[calls("echo", "echo")], tools=[tool()]) as h:
         agent = await h.agent()
         agent.followup("go")
         await gate.reached.wait()
@@ -492,9 +484,7 @@ async def test_a_fault_of_the_scheduler_drains_what_runs() -> None:
         if event.type == "tool/call" and event.raw["callId"] == "call-3":
             raise problem
 
-    async with host(
-        steps=[calls("safe", "safe", "safe"), Say("x")], tools=[bodies.safe()], balanced=False
-    ) as h:
+    async with host(steps=[calls("safe", "safe", "safe"), Say("x")], tools=[bodies.safe()], balanced=False) as h:
         agent = await h.agent()
         agent.session.add_validator(refuse)
         agent.followup("go")

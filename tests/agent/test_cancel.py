@@ -392,6 +392,7 @@ async def test_cancel_wins_over_an_error() -> None:
 
 async def test_a_blocked_prompt_of_a_cancelled_turn_is_not_recorded() -> None:
     """Cancelled while the policy decides: aborted, and neither prompt nor block is in the log."""
+
     def block(agent: Any) -> Any:
         agent.cancel()
         return BlockPrompt("no")

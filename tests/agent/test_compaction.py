@@ -260,6 +260,7 @@ async def test_without_a_model() -> None:
 
 async def test_recovery_from_a_full_context() -> None:
     """The pattern: on a full context, compact and retry; the retried request is the summary."""
+
     async def recover(agent: Any, failure: Any, prior_failures: Any) -> Any:
         if failure.code == "CONTEXT_WINDOW_EXCEEDED" and not prior_failures:
             return RetryRequest() if await agent.compact() else None

@@ -226,6 +226,7 @@ async def test_steering_waits_when_a_tool_concluded() -> None:
 @pytest.mark.parametrize("how", ["raises", "blocked"])
 async def test_only_a_success_concludes(how: str) -> None:
     """A call that failed, or whose result was blocked, does not end the turn."""
+
     async def execute(_args: Any, run: Any) -> str:
         run.conclude_turn()
         if how == "raises":

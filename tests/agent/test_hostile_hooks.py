@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Any
 
 import anyio
@@ -10,7 +11,7 @@ import pytest
 
 from dshhooks.agent import handle
 from dshhooks.agent.turn import Turn
-from hookspecs.errors import HarnessError
+from hookspecs.errors import HarnessError, PluginFailedError
 from tests.agent.kit import CallTools, Fail, Plugin, Say, data, host, reasons, said, tool, wrap
 
 pytestmark = pytest.mark.anyio
@@ -208,6 +209,105 @@ async def test_dispose_is_not_kept_by_a_hanging_hook(hook: str, monkeypatch: Any
         await waiting.wait()
         await agent.dispose()
         assert reasons(agent.session) == ["disposed"]
+
+
+@pytest.mark.parametrize("how", ["implementation", "wrapper"])
+@pytest.mark.parametrize("hook", [*TOOLS, "tools_result"])
+async def test_a_hook_that_hangs_around_a_call(hook: str, how: str, monkeypatch: Any) -> None:
+    """Once the turn is cancelled it gets some time, then it is cancelled too; the call has a result, the next turn
+    runs."""
+    monkeypatch.setattr(handle, "GRACE", 0.01)
+    waiting, left = anyio.Event(), [1]
+
+    async def hang(**_more: Any) -> None:
+        if left and left.pop():
+            waiting.set()
+            await anyio.sleep_forever()
+
+    async def around(*, call_next: Any) -> Any:
+        await hang()
+        return await call_next()
+
+    if (hook, how) == ("tools_result", "wrapper"):
+        pytest.skip("an observer has no wrappers")
+    plugin = Plugin("odd", **{hook: wrap(around) if how == "wrapper" else hang})
+    async with host(plugin, steps=steps(), tools=[tool()]) as h:
+        agent = await h.agent()
+        agent.followup("one")
+        await waiting.wait()
+        agent.cancel()
+        await h.run("two", agent=agent)
+        assert reasons(agent.session) == ["aborted", "completed"]
+        [result] = data(agent.session, "tool/result")
+        before_the_body = hook in ("tools_pre_execute", "tools_execute")
+        assert result.error.code == ("ABORTED_BEFORE_DISPATCH" if before_the_body else "TOOL_OUTCOME_UNKNOWN")
+
+
+async def test_a_body_that_outlives_the_cancel_is_waited_for(monkeypatch: Any) -> None:
+    """However little time hooks have: a tool that watches the signal itself ends as it says."""
+    monkeypatch.setattr(handle, "GRACE", 0.001)
+    waiting, let_go = anyio.Event(), anyio.Event()
+
+    async def body(_args: Any, _exec: Any) -> str:
+        waiting.set()
+        await let_go.wait()
+        ended.append("well")
+        return "done"
+
+    ended: list[str] = []
+    async with host(steps=steps(), tools=[tool("echo", body, cancellation="signal")]) as h:
+        agent = await h.agent()
+        agent.followup("one")
+        await waiting.wait()
+        agent.cancel()
+        for _ in range(20):
+            await anyio.sleep(0.001)  # the time hooks would have had, many times over
+        assert not ended
+        let_go.set()
+        await agent.when_idle()
+        assert ended == ["well"]
+        assert data(agent.session, "tool/result")[0].error.code == "ABORTED"
+
+
+async def test_dispose_is_not_kept_by_a_flush_that_hangs(monkeypatch: Any) -> None:
+    """A hanging ``session_flush`` holds up the next turn, as it may, but neither the agent's end nor the host's."""
+    monkeypatch.setattr(handle, "FLUSH_GRACE", 0.01)
+    waiting = anyio.Event()
+
+    async def hang() -> None:
+        waiting.set()
+        await anyio.sleep_forever()
+
+    async with host(Plugin(session_flush=hang), steps=steps()) as h:
+        agent = await h.agent()
+        agent.followup("one")
+        await waiting.wait()
+        await agent.dispose()
+        assert reasons(agent.session) == ["completed"]
+        [(turn, _, error)] = h.recorder.errors
+        assert (turn, type(error)) == (1, TimeoutError)
+
+
+@pytest.mark.parametrize("hook", ["agent_created", "session_created"])
+async def test_sys_exit_while_an_agent_is_created(hook: str) -> None:
+    """decisions 3.7: it is the plugin's failure, not the host's end; nothing stays published."""
+    plugin = Plugin("odd", **{hook: once(lambda: sys.exit(3))})
+    async with host(plugin, steps=[Say("a")]) as h:
+        with pytest.raises(PluginFailedError, match=f"plugin 'odd' failed in hook '{hook}'") as caught:
+            await h.agent(session_id="s")
+        assert caught.value.code == "PLUGIN_FAILED"
+        assert h.harness.agents.list() == []
+        assert reasons((await h.run("one", agent=await h.agent(session_id="s"))).session) == ["completed"]
+
+
+@pytest.mark.parametrize("hook", ["session_flush", "llm_stream"])
+async def test_sys_exit_where_the_host_waits(hook: str) -> None:
+    """decisions 3.7: what the host calls itself raises the plugin's failure, not its ``SystemExit``."""
+    plugin = Plugin("odd")
+    async with host(plugin, steps=[Say("a")]) as h:
+        agent = await h.run("one")
+        with h.harness.hooks.register(Plugin("exits", **{hook: lambda: sys.exit(3)})), pytest.raises(PluginFailedError):
+            await (agent.compact() if hook == "llm_stream" else h.harness.sessions.flush(agent.session))
 
 
 ACTS = [*DECIDE, *CHECKPOINT, "agent_status", "agent_inbox_dequeue", "session_event", "tools_result", *TOOLS]

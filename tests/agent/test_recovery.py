@@ -65,9 +65,7 @@ async def test_a_failed_step_has_no_result_no_post_step_and_no_tools() -> None:
             yield TextDelta(0, "half")
             raise LlmError("cut off", "STREAM_CLOSED")
 
-    plugin = Plugin(
-        agent_step_result=lambda: asked.append("result"), agent_post_step=lambda: asked.append("post")
-    )
+    plugin = Plugin(agent_step_result=lambda: asked.append("result"), agent_post_step=lambda: asked.append("post"))
     async with host(plugin, model=Breaks()) as h:
         agent = await h.run("one")
         assert asked == []

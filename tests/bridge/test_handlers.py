@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from weakref import ref
+
 import anyio
 import pytest
 
@@ -77,6 +80,18 @@ async def test_a_plugin_that_comes_later(tmp_path):
     handlers = Handlers(hooks)
     hooks.register(Plugin)
     assert handlers.kinds == {"words"}
+
+
+async def test_one_table_a_host():
+    """Each plugin is asked once, however many runtimes there are; the table goes with its host."""
+    hooks = Hooks()
+    hooks.register(Plugin)
+    assert Handlers.of(hooks) is Handlers.of(hooks)
+    assert Handlers.of(hooks) is not Handlers.of(Hooks())
+    table, host = ref(Handlers.of(hooks)), ref(hooks)
+    del hooks
+    gc.collect()
+    assert (table(), host()) == (None, None)
 
 
 @pytest.mark.parametrize("answer", [ValueError("oops"), SystemExit(3), None, {"decision": "deny"}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -12,9 +13,11 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
 import pytest
 
-from dshhooks.bridge.listen import Protocol
+from dshhooks.bridge.listen import Protocol, serve
 from tests.bridge.kit import write
 from tests.bridge.runtime_kit import alive, hooks_on, pid_in, runtime, shell
 
@@ -171,6 +174,37 @@ def test_a_line_that_is_too_long(tmp_path, monkeypatch):
     assert code == 0
     assert [answer["ok"] for answer in answers] == [False, True]
     assert "longer" in answers[0]["error"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("seed", range(8))
+async def test_one_answer_a_line_however_it_arrives(tmp_path, seed):
+    """In pieces of any size, with garbage and long lines between: as many answers as lines that are not blank."""
+    rng = random.Random(seed)
+    kinds = [b'{"op":"ping"}', b"garbage", b"", b" \r", b"x" * 5000, b'{"op":"dispatch","event":"Stop"}', b"\xff\xfe"]
+    lines = [rng.choice(kinds) for _ in range(30)]
+    data = b"\n".join(lines)
+    (reads, feeds), (shows, writes) = os.pipe(), os.pipe()
+    made = runtime(tmp_path, limits={"line": 4000})
+
+    async def feed():
+        position = 0
+        while position < len(data):
+            size = rng.choice([1, 7, 900, 4096])
+            os.write(feeds, data[position : position + size])
+            position += size
+            await anyio.lowlevel.checkpoint()
+        os.close(feeds)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(feed)
+        await serve(made, reads, writes)
+    os.close(writes)
+    os.close(reads)
+    with os.fdopen(shows, "rb") as file:
+        answers = [json.loads(line) for line in file]
+    expected = [line.startswith(b"{") for line in lines if line.strip()]
+    assert [answer["ok"] for answer in answers] == expected
 
 
 # -- other languages -----------------------------------------------------------------------------------------------

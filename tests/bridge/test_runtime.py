@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import anyio
 import pytest
@@ -16,6 +19,9 @@ from dshhooks.bridge.runtime import HookRuntime
 from dshhooks.bridge.trust import TrustStore, trust_store
 from tests.bridge.kit import write
 from tests.bridge.runtime_kit import alive, hooks_on, pid_in, python, runtime, shell, until
+
+ROOT = Path(__file__).parents[2]
+ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 pytestmark = pytest.mark.anyio
 
@@ -190,6 +196,39 @@ async def test_the_end_of_a_session_ends_its_own(tmp_path):
         await made.dispatch("SessionEnd", {"session_id": "a"})
         await until(lambda: not alive(pid_in(tmp_path / "pid-a")))
         assert alive(pid_in(tmp_path / "pid-b"))
+
+
+FORGETFUL = """
+import asyncio, sys
+from dshhooks.bridge import BridgeOptions, HookRuntime
+runtime = HookRuntime(BridgeOptions(config_path=sys.argv[1], cwd=sys.argv[2]))
+asyncio.run(runtime.dispatch("PreToolUse"))
+while not open(sys.argv[2] + "/child").read():
+    pass
+"""
+
+
+def test_a_host_that_forgets_to_close(tmp_path):
+    """It ends at once, and so do the hooks."""
+    hook = shell("sleep 60 & echo $! > child; wait", **{"async": True})
+    file = write(tmp_path / "settings.json", hooks_on("PreToolUse", hook))
+    (tmp_path / "child").touch()
+    (tmp_path / "host.py").write_text(FORGETFUL)
+    command = [sys.executable, str(tmp_path / "host.py"), str(file), str(tmp_path)]
+    done = subprocess.run(command, timeout=30, check=False, capture_output=True, text=True, cwd=ROOT, env=ENVIRON)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not alive(pid_in(tmp_path / "child"))
+
+
+async def test_parallel_hooks_are_all_ended(tmp_path):
+    """By the cancellation of whoever waits for them; each has its record."""
+    made = runtime(tmp_path, *(shell(f"echo $$ > pid{n}; sleep 60") for n in range(3)), parallel=True)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(made.dispatch, "PreToolUse")
+        await until(lambda: all(pid_in(tmp_path / f"pid{n}") for n in range(3)))
+        tasks.cancel_scope.cancel()
+    assert not any(alive(pid_in(tmp_path / f"pid{n}")) for n in range(3))
+    assert [record["outcome"] for record in made.history.recent] == ["aborted"] * 3
 
 
 # -- trust and reloading -------------------------------------------------------------------------------------------

@@ -96,13 +96,26 @@ async def test_environment(tmp_path):
     assert run.outcome.stdout == f"1 {tmp_path}\n"
 
 
-async def test_the_models_key_is_no_business_of_hooks(tmp_path):
-    """Neither its variable nor any other with its value is passed on."""
-    environ = {**os.environ, "DSHHOOKS_LLM_KEY": "k", "MY_KEY": "sesame", "OTHER": "o"}
+@pytest.mark.parametrize(
+    ("allow", "seen"),
+    [(None, "none none none o"), (["*", "OPENAI_API_KEY"], "none none key o"), (["*"], "none none none o")],
+)
+async def test_the_models_key_is_no_business_of_hooks(tmp_path, allow, seen):
+    """Neither its variable, nor any with its value, nor those other hosts use; unless it is named."""
+    keys = {"DSHHOOKS_LLM_KEY": "k", "MY_KEY": "sesame", "OPENAI_API_KEY": "key", "OTHER": "o"}
     llm = {"base_url": "http://127.0.0.1:9", "model": "m", "api_key": "sesame"}
-    hook = shell('echo "${DSHHOOKS_LLM_KEY-none} ${MY_KEY-none} $OTHER"')
-    run = await one(runtime(tmp_path, hook, environ=environ, llm=llm))
-    assert run.outcome.stdout == "none none o\n"
+    hook = shell('echo "${DSHHOOKS_LLM_KEY-none} ${MY_KEY-none} ${OPENAI_API_KEY-none} $OTHER"')
+    run = await one(runtime(tmp_path, hook, environ={**os.environ, **keys}, llm=llm, env_allow=allow))
+    assert run.outcome.stdout == f"{seen}\n"
+
+
+async def test_what_hooks_may_see(tmp_path):
+    """Variables by name; what the hook itself brings, and the project's directory, are always there."""
+    environ = {"PATH": os.environ["PATH"], "OTEL_A": "a", "OTEL_B": "b", "OTHER": "o"}
+    hook = shell('echo "${OTEL_A-}|${OTEL_B-}|${OTHER-}|$OWN|$CLAUDE_PROJECT_DIR"', env={"OWN": "x"})
+    options = {"env_allow": ["PATH", "OTEL_*"], "env_deny": ["OTEL_B"]}
+    run = await one(runtime(tmp_path, hook, environ=environ, **options))
+    assert run.outcome.stdout == f"a|||x|{tmp_path}\n"
 
 
 async def test_the_dispatch_says_where(tmp_path):

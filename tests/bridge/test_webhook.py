@@ -184,3 +184,35 @@ async def test_an_address_with_a_password(tmp_path):
     assert server.requests[0][0]["authorization"].startswith("Basic ")
     assert SECRET not in str(run.error)
     assert f"http://127.0.0.1:{server.port}/hook" in str(run.error)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sent"),
+    [
+        ("http://127.0.0.1:{port}/*", True),
+        ("http://127.*:{port}/hook", True),
+        ("http://127.0.0.1:*/*", True),
+        ("http://127.0.0.1:1/*", False),
+        ("http://127.0.0.1:x/*", False),
+        ("https://127.0.0.1:{port}/*", False),
+        ("http://*.example.com:{port}/*", False),
+        ("http://127.0.0.1:{port}", False),
+    ],
+)
+async def test_where_webhooks_may_post(tmp_path, pattern, sent):
+    """Elsewhere nothing is sent, and the run is a failure."""
+    with serving() as server:
+        run = await one(tmp_path, webhook(server), allowed_urls=[pattern.format(port=server.port)])
+    assert len(server.requests) == sent
+    assert run.outcome.failure == (None if sent else "config")
+
+
+async def test_no_star_reaches_into_the_path(tmp_path):
+    """A host that only ends like an allowed one, or names it in its path, is another host."""
+    for url in (
+        "http://evil.test/a.example.com/x",
+        "http://a.example.com@evil.test/x",
+        "http://a.example.com.evil.test/x",
+    ):
+        run = await one(tmp_path, webhook(url), allowed_urls=["http://*.example.com/*"])
+        assert run.outcome.failure == "config"

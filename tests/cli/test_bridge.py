@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.bridge.kit import write
-from tests.bridge.runtime_kit import hooks_on, shell
+from tests.bridge.runtime_kit import alive, hooks_on, pid_in, shell
 from tests.cli.kit import Terminal
 
 # A plugin that adds a kind of handlers.
@@ -108,6 +108,20 @@ def test_a_hook_nobody_waits_for_comes_to_its_end(project, hooks):
     done = bridge(project, "run", "--event", "PreToolUse", "--config", str(file))
     assert done.json["runs"][0]["outcome"]["detached"] is True
     assert (project.folder / "ran").exists()
+
+
+@pytest.mark.parametrize("detached", [True, False])
+def test_a_polite_kill(project, hooks, detached):
+    """Ends what runs, also what nobody waits for, and then the command: 143."""
+    file = hooks(shell("echo $$ > pid; sleep 60", **{"async": detached}))
+    home = str(project.folder / "home")
+    process = project.start("bridge", "run", "--event", "PreToolUse", "--config", str(file), "--home", home,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # fmt: skip
+    while not pid_in(project.folder / "pid"):
+        assert process.poll() is None
+    process.terminate()
+    assert process.wait(20) == 143
+    assert not alive(pid_in(project.folder / "pid"))
 
 
 def test_a_kind_a_plugin_adds(project, hooks):

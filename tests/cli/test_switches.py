@@ -36,6 +36,8 @@ def test_the_configured_order(three):
         (["--plugins", ""], []),
         (["--disable", "a"], ["c", "b"]),
         (["--disable", "a,c"], ["b"]),
+        (["--disable", "a", "--disable", "c"], ["b"]),
+        (["--plugins", "a", "--plugins", "b"], ["a", "b"]),
         (["--no-plugins"], []),
         (["--plugins", "a,b", "--disable", "a"], ["b"]),
     ],

@@ -31,7 +31,9 @@ class Policy:
         return Deny("no")
 
 
-@pytest.mark.parametrize("value", [None, "retry", 5, True, [Policy()], (Policy(),), {"a": 1}], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, "retry", 5, True, [Policy()], (Policy(),), {"a": 1}], ids=lambda value: type(value).__name__
+)
 def test_a_plain_value_is_no_plugin(value: Any) -> None:
     """A name or a list where a plugin belongs would be registered and never deny anything."""
     hooks = Hooks()

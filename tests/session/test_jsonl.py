@@ -203,7 +203,7 @@ class TestTornTail:
 
 class TestDamage:
     async def test_before_a_turn_end_is_refused(self, root: Path) -> None:
-        """Case 201: a corrupt line with a turn/end behind it is refused by load and inspect; the file stays as it is."""
+        """Case 201: a corrupt line with a turn/end behind it is refused by load and inspect; the file stays."""
         await stored(JsonlStore(root), turns(2))
         path = log_of(root)
         damaged = path.read_bytes().replace(b'"type":"step/start"', b'"type":"step/start', 1)

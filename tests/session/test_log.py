@@ -34,7 +34,7 @@ def opened() -> Session:
 
 
 class TestAppend:
-    @pytest.mark.parametrize("meta", [{"x": float("nan")}, {"x": (1,)}, {1: "x"}, object()], ids=repr)
+    @pytest.mark.parametrize("meta", [{"x": float("nan")}, {"x": (1,)}, {1: "x"}, object()], ids=lambda value: type(value).__name__)
     def test_refuses_what_is_not_lossless(self, meta: Any) -> None:
         """Case 191: data that is not lossless JSON raises, and the log is unchanged."""
         session = opened()
@@ -248,7 +248,7 @@ class TestEnclosure:
         "data",
         [TurnStart(1, MessageTrigger(USER)), TurnStart(2, MessageTrigger(USER)), TurnEnd(1, CompletedEnd()),
          TurnEnd(2, CompletedEnd()), StepStart(1, 2), StepEnd(1, 2), StepEnd(2, 1)],
-        ids=repr,
+        ids=lambda value: type(value).__name__,
     )  # fmt: skip
     def test_refuses_and_does_not_follow(self, data: Any) -> None:
         """What does not fit an open step is refused, and what fits is taken afterwards."""

@@ -300,6 +300,7 @@ class TestFlush:
 
     async def test_wrappers_stand_around(self) -> None:
         """A wrapper sees the failure and may handle it."""
+
         @wrap
         async def swallow(session: Any, *, call_next: Any) -> Any:
             try:

@@ -154,7 +154,7 @@ class TestRows:
         ["data = 'x'", "data = x'ff'", "data = 5", "time = -1", "time = 1.5", "surface_op = '1'", "type = x'ff'"],
     )
     async def test_damage_in_the_open_turn_is_cut(self, path: Path, column: str) -> None:
-        """Case 201: a row that cannot be used, after the last turn/end, is a torn tail; load removes it and what follows."""
+        """Case 201: a row that cannot be used, behind the last turn/end, is a torn tail; load cuts it and the rest."""
         events = steps("a", after=1)
         await self.made(path, events)
         at = len(turns()) + 2

@@ -106,6 +106,38 @@ async def test_a_plain_function_may_hand_back_a_coroutine() -> None:
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
+async def test_plain_functions_that_call_each_other_do_not_wait_for_threads() -> None:
+    """Decision 3.6: every worker thread may be taken by a body that waits for a nested call, and it still runs."""
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    taken, limiter.total_tokens = limiter.total_tokens, 2
+    started = threading.Barrier(2)
+
+    def outer(args: Any, _exec: Any) -> Any:
+        started.wait(10)  # both threads are taken now
+        return anyio.from_thread.run(tools.call, "middle", args).value
+
+    async def middle(args: Any, _exec: Any) -> Any:
+        return (await tools.call("inner", args)).value
+
+    def inner(args: Any, _exec: Any) -> Any:
+        return args
+
+    tools = registry(tools=[tool("outer", outer), tool("middle", middle), tool("inner", inner)])
+    values: list[Any] = []
+
+    async def call(number: int) -> None:
+        values.append((await execute(tools, "outer", {"n": number})).value)
+
+    try:
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as tasks:
+                for number in range(2):
+                    tasks.start_soon(call, number)
+    finally:
+        limiter.total_tokens = taken
+    assert sorted(value["n"] for value in values) == [0, 1]
+
+
 async def test_a_body_that_exits_is_a_failure() -> None:
     """Decision 3.7: SystemExit is the tool's failure, not the host's end."""
     result = await execute(registry(tools=[tool(execute=raising(SystemExit(3)))]))

@@ -263,6 +263,24 @@ async def test_a_short_circuit_is_superseded_as_never_dispatched() -> None:
     assert meta_of(result) == [{"n": 2}]
 
 
+async def test_an_abort_between_two_attempts_does_not_claim_that_nothing_ran() -> None:
+    """Spec 3.9: ABORTED_BEFORE_DISPATCH says the body was not invoked; a retried body was."""
+    source = CancelSource()
+    runs: list[int] = []
+
+    async def body(_args: Any, _exec: Any) -> None:
+        runs.append(1)
+        raise HarnessError("flaky", "FLAKY")
+
+    async def retry(execution: Any, *, call_next: Any) -> Any:
+        await call_next()
+        source.abort("user")
+        return await call_next()
+
+    result = await execute(registry(around(retry), tools=[tool(execute=body)]), signal=source.signal)
+    assert (code(result), len(runs)) == (ABORTED, 1)
+
+
 async def test_a_wrapper_that_raises_after_the_abort_keeps_its_code() -> None:
     """Case 91: its own error is the outcome."""
     source = CancelSource()

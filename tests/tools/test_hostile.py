@@ -297,7 +297,7 @@ async def test_a_subclass_of_a_failure_is_taken_as_a_failure(kind: Any, deferred
     assert len(result.contexts) == (deferred and kind is FalseFailure)
 
 
-@pytest.mark.parametrize("call", [None, {}, "echo", object()], ids=repr)
+@pytest.mark.parametrize("call", [None, {}, "echo", object()], ids=lambda value: type(value).__name__)
 async def test_what_is_no_call_is_a_type_error(call: Any) -> None:
     """Not a fault of a tool or plugin: the caller learns what is needed."""
     with pytest.raises(TypeError, match="a ToolCall is needed"):

@@ -219,12 +219,12 @@ def test_only_a_definition_is_registered(definition: Any) -> None:
 
 @pytest.mark.parametrize(
     "part",
-    [{"description": None}, {"parameters": "object"}, {"parameters": None}, {"idempotent": "no"}, {"present_call": 5},
+    [{"description": None}, {"parameters": "object"}, {"parameters": None}, {"present_call": 5},
      {"present_result": "x"}],
     ids=lambda part: next(iter(part)),
 )  # fmt: skip
 def test_every_part_of_a_definition_has_its_type(part: dict[str, Any]) -> None:
-    """Spec 1.1: what a model reads is text and schema; "no" is no answer to whether a tool may run twice."""
+    """Spec 1.1: what a model reads is text and schema, and presenters are called."""
     tools = registry(tools=[])
     with pytest.raises(TypeError, match=rf"'echo': {next(iter(part))} must be"):
         tools.register(attrs.evolve(tool(), **part))

@@ -22,7 +22,6 @@ from dshhooks import (
 from dshhooks_repeat_reminder.chains import Chains
 from dshhooks_repeat_reminder.options import RepeatReminderOptions, matches
 
-
 __all__ = ["RepeatReminder"]
 
 _DEFAULTS: Final = RepeatReminderOptions()

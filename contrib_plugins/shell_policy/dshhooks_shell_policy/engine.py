@@ -33,7 +33,7 @@ _WRITE_SEVERITY = {Kind.PIPELINE: Severity.ASK}
 _ONLY_HELP = frozenset("kubectl docker cargo npm pnpm yarn go gh aws terraform helm pip uv poetry gcloud az".split())
 _LOADER = re.compile(r"ld-(?:linux|musl)[\w.-]*\.so[\w.]*|ld\.so(?:\.\d)?")
 _PROC = re.compile(r"/(?:proc|dev)/|/(?:var/)?tmp/[^/]+$")
-_REMOVER = re.compile(r"(?i)uninstall|(?:^|[-_.])(?:nuke|wipe|destroy)")
+_REMOVER = re.compile(r"(?i)uninstall|(?:^|[-_.])(?:nuke|wipe|destroy|delete|drop|purge|erase)(?:$|[-_.])")
 _STANDARD_NAME = re.compile(r"[\x21-\x7e]+")
 
 
@@ -51,26 +51,27 @@ class Engine:
         self.called: set[str] = set()
         self.defined: dict[str, tuple[Function, State]] = {}
         self.lenient = False
+        self.judging: set[tuple[str, str]] = set()  # files being judged: a test that starts its own tool
 
     # -- findings ----------------------------------------------------------------------------------
 
     def ask(self, reason: str) -> None:
         """Record a reason to ask."""
-        self._owners[-1].append(Finding(Severity.ASK, reason))
+        self._say(Severity.ASK, reason)
 
     def deny(self, reason: str) -> None:
         """Record a reason to deny."""
-        self._owners[-1].append(Finding(Severity.DENY, reason))
+        self._say(Severity.DENY, reason)
 
     def dynamic(self, reason: str) -> None:
         """Record that something cannot be resolved; bodies of functions nobody calls are forgiven."""
         if not self.lenient:
             self.ask(reason)
 
-    def spend(self) -> bool:
-        """Count one command; False when the budget is used up (which asks)."""
-        self.budget -= 1
-        if self.budget == -1:
+    def spend(self, words: int = 1) -> bool:
+        """Count one command, a long one as several; False when the budget is used up (which asks)."""
+        before, self.budget = self.budget, self.budget - 1 - words // 50
+        if before >= 0 > self.budget:
             self._owners[0].append(Finding(Severity.ASK, "too many commands to follow"))
         return self.budget >= 0
 
@@ -144,7 +145,7 @@ class Engine:
 
     def command(self, argv: list[Arg], state: State, stdin: Out = ANYTHING) -> Out:
         """Judge one resolved command and return what it prints."""
-        if not argv or not self.spend():
+        if not argv or not self.spend(len(argv)):
             return ANYTHING
         verdict = self.rules.match(argv)
         if verdict == "deny":
@@ -286,7 +287,7 @@ class Engine:
                 state.files[place] = tuple(joined(out, content) for out in before) or (content.tagged("written"),)
 
     def _say(self, severity: Severity, reason: str) -> None:
-        self._owners[-1].append(Finding(severity, reason))
+        self._owners[-1].append(Finding(severity, reason.replace(UNKNOWN, "…")))
 
     # -- odds and ends -----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .braces import expand_braces
 from .grammar.nodes import Arith, ArrayLit, CommandSub, Lit, Param, Part, ProcessSub, Word
+from .parameters import edited, element, slice_, sum_of_products
 from .state import State
 from .values import NO_TAGS, UNKNOWN, Arg, Out, Value, unknown
 
@@ -198,12 +199,12 @@ class Expander:
             if part.name in ("PATH", "HOME", "PWD", "SHELL", "OLDPWD") and argument.text.replace(" ", "") == "0:1":
                 return Arg("/")  # the usual way to spell a slash without one
         if isinstance(value, tuple) and part.op == ":":
-            return _slice(value, argument.text)
+            return slice_(value, argument.text)
         if isinstance(value, tuple):
             return tuple(Arg(UNKNOWN, item.tags) for item in value)
         if part.op in (":-", "-", ":=", "=", ":+", "+", ":?", "?"):
             return self._defaulted(part, value, argument)
-        return _edited(part.op, value, argument, self.state)
+        return edited(part.op, value, argument, self.state)
 
     def _indirect(self, part: Param, value: Value) -> Value:
         if part.prefix == "#":
@@ -261,7 +262,7 @@ class Expander:
                 return Arg(self.state.cwds[0] if name == "PWD" else _ASSUMED[name])
             return Arg(UNKNOWN, frozenset({"env:" + name}))
         value = values[0] if len(values) == 1 else Arg(UNKNOWN)
-        return _element(value, part.subscript) if isinstance(value, tuple) else value
+        return element(value, part.subscript) if isinstance(value, tuple) else value
 
     def _positional(self, name: str) -> Value:
         positional = self.state.positional
@@ -283,7 +284,7 @@ class Expander:
         text = expanded.text.strip()
         if text and _INTEGER.fullmatch(text) and len(text) < 30 and "**" not in text:
             try:
-                return Arg(str(_sum_of_products(text)), frozenset({"num"}))
+                return Arg(str(sum_of_products(text)), frozenset({"num"}))
             except ValueError:
                 pass
         return Arg(UNKNOWN, frozenset({"num"}))
@@ -299,83 +300,6 @@ class Expander:
             for value in self.state.vars.get(name, ()):
                 if isinstance(value, Arg) and value.text != text:
                     self.arith_text(value.text, depth + 1)
-
-
-def _element(value: tuple[Arg, ...], subscript: Word | None) -> Value:
-    index = subscript.literal() if subscript is not None else "0"
-    if index in ("@", "*"):
-        return value
-    if index is not None and index.lstrip("-").isdigit():
-        try:
-            return value[int(index)]
-        except IndexError:
-            return Arg("")
-    return Arg(UNKNOWN, frozenset().union(*(item.tags for item in value)))
-
-
-def _edited(op: str, value: Arg, argument: Arg, state: State) -> Arg:
-    """Apply substring, case and pattern operators where the result is certain."""
-    if not value.known or not argument.known:
-        return Arg(UNKNOWN, value.tags | argument.tags)
-    if not state.vars and not value.text:
-        return Arg("")
-    text, pattern = value.text, argument.text
-    if op in ("^^", ",,") and not pattern:
-        return value.with_text(text.upper() if op == "^^" else text.lower())
-    if op in ("^", ",") and not pattern:
-        return value.with_text((text[:1].upper() if op == "^" else text[:1].lower()) + text[1:])
-    if op == ":":
-        return _substring(value, pattern)
-    if re.search(r"[*?\[\\(]", pattern):
-        return Arg(UNKNOWN, value.tags)
-    if op in ("#", "##"):
-        return value.with_text(text.removeprefix(pattern))
-    if op in ("%", "%%"):
-        return value.with_text(text.removesuffix(pattern))
-    if op in ("/", "//"):
-        old, _, new = pattern.partition("/")
-        return value.with_text(text.replace(old, new, -1 if op == "//" else 1) if old else text)
-    return Arg(UNKNOWN, value.tags)
-
-
-def _slice(value: tuple[Arg, ...], spec: str) -> Value:
-    found = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(\d+)\s*)?", spec)
-    if not found:
-        return Arg(UNKNOWN, frozenset({"array"}), split=True)
-    tail = value[int(found.group(1)) :]
-    return tail if found.group(2) is None else tail[: int(found.group(2))]
-
-
-def _substring(value: Arg, spec: str) -> Arg:
-    found = re.fullmatch(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?", spec)
-    if not found:
-        return Arg(UNKNOWN, value.tags)
-    start = int(found.group(1))
-    length = found.group(2)
-    tail = value.text[start:] if start >= 0 or -start <= len(value.text) else ""
-    if length is None:
-        return value.with_text(tail)
-    return value.with_text(tail[: int(length)])
-
-
-def _sum_of_products(text: str) -> int:
-    tokens = re.findall(r"\d+|[+*-]", text)
-    total, sign, product, expect = 0, 1, None, True
-    for token in tokens:
-        if token.isdigit():
-            if not expect:
-                raise ValueError(text)
-            product = int(token) if product is None else product * int(token)
-            expect = False
-        elif token == "*":
-            expect = True
-        else:
-            if product is not None:
-                total += sign * product
-            sign, product, expect = (1 if token == "+" else -1), None, True
-    if product is None or expect:
-        raise ValueError(text)
-    return total + sign * product
 
 
 def _all_quoted(word: Word) -> Iterator[Part]:

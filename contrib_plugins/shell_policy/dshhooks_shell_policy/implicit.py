@@ -208,7 +208,12 @@ def _is_named(inv: Invocation, place: str, base: str) -> bool:
 
 def _judge_written(inv: Invocation, base: str, out: Out, language: str) -> None:
     if out.text is not None and "copy" not in out.tags:
+        key = (base, out.text)
+        if key in inv.engine.judging:
+            return
+        inv.engine.judging.add(key)
         inv.code(language, Arg(out.text, out.tags), what=f"the file {base} it wrote")
+        inv.engine.judging.discard(key)
     elif "net" in out.tags:
         inv.ask(f"runs the file {base}, which was just downloaded")
 

@@ -244,9 +244,17 @@ def is_outside(path: str) -> bool:
     return path.startswith(("/", "~", "..")) and not is_temporary(path)
 
 
+_SOURCE = re.compile(
+    r"\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|hpp|java|kt|rb|php|swift|scala|ex|exs|hs|lua|vue|svelte|html|css|scss|json|toml|"
+    r"ya?ml|lock|md|rst|cfg|ini|tf|proto|sh|env(?:\.\w+)?)$|(?:^|/)(?:Makefile|Dockerfile|Gemfile|Rakefile|LICENSE)$"
+)
+
+
 def is_precious(path: str) -> bool:
     """Say whether emptying the normalized path loses data: a data base, or any file outside but logs."""
     if re.search(r"\.(?:db|sqlite3?|sql|rdb|mdb|parquet|dump|bak|tfstate)$", path):
+        return not is_temporary(path)
+    if _SOURCE.search(path) and not path.endswith("__init__.py"):
         return not is_temporary(path)
     return is_outside(path) and not re.search(r"\.(?:log|out|tmp|txt|pid|lock)(?:\.\d+)?$|/(?:logs?|cache)/", path)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from .embedded import judge_statements
 from .grammar.nodes import ShellSyntaxError
 from .grammar.parser import parse
 from .paths import Kind, write_kind
@@ -34,7 +35,9 @@ _DESTROYS = re.compile(
 _REMOVES = re.compile(
     r"(?i)(?:[\w]+[:-])?(?:rm|remove|prune|clear|clear-all|clean|cleanup|flush|flushall|truncate|overwrite|expunge|evict|disable|stop|kill|shutdown|format)(?:-all)?$"
 )
-_FORCED = re.compile(r"-(?:f|y|rf|fr|R)|--(?:force\w*|yes|no-confirm|noconfirm|assume-yes|auto-approve|non-interactive|hard|all|recursive|prune|confirm(?:=\w+)?|skip-confirm\w*)$")
+_FORCED = re.compile(
+    r"-(?:f|y|rf|fr|R)|--(?:force\w*|yes|no-confirm|noconfirm|assume-yes|auto-approve|non-interactive|hard|all|recursive|prune|confirm(?:=\w+)?|skip-confirm\w*)$"
+)
 _CODE_CALL = re.compile(
     r"\b(?:system|exec\w*|spawn\w*|popen|subprocess|shell\w*|remove\w*|delete\w*|unlink\w*|rmtree|rm_rf|Process\w*|socket\w*|"
     r"connect|eval|write\w*|run_?command|os|child_process|kill|chmod|fork|dlopen|loadlib\w*|download\w*)\s*[.(\[!{ ]"
@@ -55,6 +58,7 @@ def judge_unknown(inv: Invocation) -> None:
     _wrapped(inv)
     _scripts(inv)
     _outputs(inv)
+    judge_statements(inv)
     words = [text for text in inv.texts if not text.startswith("-")][:3]
     if any(_SECRETS.search(word) for word in words):
         inv.ask("handles secrets: " + " ".join(words)[:80])
@@ -65,7 +69,9 @@ def judge_unknown(inv: Invocation) -> None:
         for arg in inv.args
     ):
         inv.ask("sends the output of a command to another machine")
-    if {"install", "add", "plugin", "plugins", "extension"} & set(words) and any("://" in text for text in inv.texts):
+    if {"install", "add", "plugin", "plugins", "extension", "run", "exec", "eval", "load", "import", "apply"} & set(
+        words
+    ) and any("://" in text for text in inv.texts):
         inv.ask("installs something from the network")
     if any(_DESTROYS.fullmatch(word) for word in words):
         inv.ask("seems to destroy something: " + " ".join(words)[:80])

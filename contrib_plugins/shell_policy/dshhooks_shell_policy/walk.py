@@ -227,6 +227,8 @@ class Walker:
             [":"],
             ["true"],
             ["cat", "/dev/null"],
+            ["echo"],
+            ["echo", ""],
             ["echo", "-n"],
             ["printf", ""],
         ):

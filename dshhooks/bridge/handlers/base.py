@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary, ref
 
 from attrs import frozen
 
@@ -65,15 +67,22 @@ class Handlers:
 
     Args:
         hooks: The host's hooks: its plugins are asked for kinds (``register_bridge_handlers``), those of now and those
-            that come later.
+            that come later. Better :meth:`of`, which asks each plugin once however many runtimes there are.
     """
 
     def __init__(self, hooks: Hooks | None = None) -> None:
         self._added: dict[str, Handler] = {}
         self._loaded: dict[str, Handler] = {}
-        self._hooks = hooks
         if hooks is not None:
-            hooks.on_arrival(self._welcome)
+            hooks.on_arrival(partial(_welcome, self, ref(hooks)))
+
+    @classmethod
+    def of(cls, hooks: Hooks) -> Handlers:
+        """Return the one table of a host, made when somebody asks for it first."""
+        made = _tables.get(hooks)
+        if made is None:
+            made = _tables[hooks] = cls(hooks)
+        return made
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -111,6 +120,12 @@ class Handlers:
             self._loaded[kind] = getattr(importlib.import_module(f"dshhooks.bridge.handlers.{module}"), name)()
         return self._loaded.get(kind)
 
-    def _welcome(self, plugin: str) -> Callable[[], None]:
-        assert self._hooks is not None
-        return contribute(self._hooks, "register_bridge_handlers", plugin, Belongings(self, ("register",)))
+
+# A table knows its host weakly: else neither would ever go.
+_tables: WeakKeyDictionary[Hooks, Handlers] = WeakKeyDictionary()
+
+
+def _welcome(table: Handlers, host: ref[Hooks], plugin: str) -> Callable[[], None]:
+    hooks = host()
+    assert hooks is not None  # it is the one that calls
+    return contribute(hooks, "register_bridge_handlers", plugin, Belongings(table, ("register",)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import ssl
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import anyio
 from attrs import frozen
@@ -14,7 +15,7 @@ from attrs import frozen
 from dshhooks.bridge.outcomes import RawResult
 from dshhooks.bridge.text import decode_output, preview
 
-__all__ = ["Answer", "post", "shown_url"]
+__all__ = ["Answer", "is_allowed", "post", "shown_url"]
 
 _BODY_SHOWN: Final = 200
 
@@ -67,6 +68,30 @@ def _refusal(status: int, body: bytes) -> str:
     why = " (redirects are not followed)" if 300 <= status < 400 else ""
     said = preview(decode_output(body), _BODY_SHOWN)
     return f"HTTP {status}{why}" + (f": {said}" if said else "")
+
+
+def is_allowed(url: str, patterns: tuple[str, ...]) -> bool:
+    """Say whether an address fits a pattern part by part, so that no ``*`` reaches from the host into the path."""
+    parts = urlsplit(url)
+    return any(_same_place(parts, urlsplit(pattern)) for pattern in patterns)
+
+
+def _same_place(url: SplitResult, pattern: SplitResult) -> bool:
+    return (
+        url.scheme == pattern.scheme
+        and fnmatchcase(url.hostname or "", pattern.hostname or "")
+        and _same_port(url, pattern)
+        and fnmatchcase(url.path or "/", pattern.path or "/")
+    )
+
+
+def _same_port(url: SplitResult, pattern: SplitResult) -> bool:
+    if pattern.netloc.endswith(":*"):
+        return True
+    try:
+        return url.port == pattern.port
+    except ValueError:
+        return False  # no number: no address fits
 
 
 def shown_url(url: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dshhooks.bridge.dialects import rules
 from dshhooks.bridge.handlers.base import Job
-from dshhooks.bridge.handlers.http import Answer, post
+from dshhooks.bridge.handlers.http import Answer, is_allowed, post, shown_url
 from dshhooks.bridge.outcomes import RawResult
 from dshhooks.bridge.placeholders import header_value
 
@@ -19,6 +19,9 @@ class WebhookHandler:
         hook, headers = job.hook, {}
         if hook.url is None:
             return RawResult(failure="config", error="the webhook has no url")
+        allowed = job.options.allowed_urls
+        if allowed is not None and not is_allowed(hook.url, allowed):
+            return RawResult(failure="config", error=f"{shown_url(hook.url)} is not in allowed_urls: nothing was sent")
         for name, template in hook.headers.items():
             try:
                 how = rules(hook.dialect, hook.profile)

@@ -23,6 +23,7 @@ from .nodes import (
     ShellSyntaxError,
     Word,
 )
+from .operators import OPERATORS
 
 MAX_STEPS = 50_000
 BLANK = " \t"
@@ -30,30 +31,6 @@ META = " \t\n;&|<>()"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _ARRAY_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=\Z")
-_OPERATORS = (
-    ":-",
-    ":=",
-    ":?",
-    ":+",
-    "//",
-    "/#",
-    "/%",
-    "##",
-    "%%",
-    "^^",
-    ",,",
-    "-",
-    "=",
-    "?",
-    "+",
-    "/",
-    "#",
-    "%",
-    "^",
-    ",",
-    ":",
-    "@",
-)
 _EXTGLOB = "?*@+!"
 
 
@@ -336,7 +313,7 @@ class Scanner:
 
     def param_operation(self, quoted: bool) -> tuple[str, Word | None]:
         """Take the operator, its word and the closing brace."""
-        op = next((op for op in _OPERATORS if self.s.startswith(op, self.i)), "")
+        op = next((op for op in OPERATORS if self.s.startswith(op, self.i)), "")
         self.i += len(op)
         if not op:
             if self.peek() != "}":

@@ -283,12 +283,20 @@ class _Visitor(Names):
             "delete_many",
         ):
             self.inv.ask(f"python: calls {func.attr}")
+        elif func.attr in ("extractall", "unpack_archive"):
+            self._unpacks(node)
         elif func.attr in ("execute", "executescript", "executemany") and node.args:
             statement = self.constant(node.args[0])
             if isinstance(statement, str):
                 from .sql import judge_sql
 
                 judge_sql(self.inv, Arg(statement))
+
+    def _unpacks(self, node: ast.Call) -> None:
+        for given in (*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "path")):
+            place = self.constant(given)
+            if isinstance(place, str):
+                self._write(place)
 
     def _is_path(self, node: ast.AST) -> bool:
         while isinstance(node, ast.BinOp):

@@ -108,6 +108,8 @@ class Names:
             return [item if isinstance(item, str) else UNKNOWN for item in items]
         if isinstance(node, ast.Call):
             return self._constant_call(node)
+        if isinstance(node, ast.Attribute) and self.dotted(node) == "sys.executable":
+            return "python"
         return None
 
     def _constant_call(self, node: ast.Call) -> object:

@@ -16,7 +16,7 @@ _STRING_OR_COMMENT = re.compile(
 _DESTROYS = re.compile(
     r"(?i)\b(?:drop\s+(?:table|database|schema|view|index|keyspace|user|role|column|collection|materialized|sequence|function|type|extension|owned|trigger|policy|publication|tablespace|stream|stage|warehouse)"
     r"|truncate\b|alter\s+(?:table|database|user|role|system)\b.*\b(?:drop|rename\s+to|superuser|password|set\s+unlogged|disable)|alter\s+system|grant\b|revoke\b|create\s+(?:user|role)\b.*(?:superuser|identified|password)|set\s+password|shutdown\b|vacuum\s+full|reset\s+master|purge\s+binary"
-    r"|attach\s+database|load_extension|create\s+(?:or\s+replace\s+)?function\b.*\blanguage\s+(?:c|plpythonu?|plpython3u|plperlu|plsh)|pg_read_file|pg_ls_dir|lo_import|lo_export|pg_terminate_backend|pg_reload_conf|xp_cmdshell|sp_oacreate|dbms_scheduler|utl_http|readfile|writefile|edit\s*\(|load_file|into\s+(?:out|dump)file|load\s+data\b|copy\b.*\bprogram\b|copy\b.*\bto\s+'|sys_exec|sys_eval|install\s+\w+|force\s+install|read_\w+\s*\(\s*'[^']*\|\s*'|pragma\s+writable_schema|delete\s+from\s+(?:mysql|pg_)|update\s+(?:mysql|pg_)\.)"
+    r"|attach\s+database|load_extension|create\s+(?:or\s+replace\s+)?function\b.*\blanguage\s+(?:c|plpythonu?|plpython3u|plperlu|plsh)|create\s+extension\b.*\b(?:pl\w+u|file_fdw|dblink|adminpack|postgres_fdw|http|pg_net|aws_\w+)|create\s+(?:server|foreign\s+table|subscription)|dblink\s*\(|pg_shadow|pg_authid|pg_user_mapping|mysql\.user\b|authentication_string|sys\.sql_logins|dba_users|pg_read_file|pg_ls_dir|lo_import|lo_export|pg_terminate_backend|pg_reload_conf|xp_cmdshell|sp_oacreate|dbms_scheduler|utl_http|readfile|writefile|edit\s*\(|load_file|into\s+(?:out|dump)file|load\s+data\b|copy\b.*\bprogram\b|copy\b.*\bto\s+'|sys_exec|sys_eval|install\s+\w+|force\s+install|read_\w+\s*\(\s*'[^']*\|\s*'|pragma\s+writable_schema|delete\s+from\s+(?:mysql|pg_)|update\s+(?:mysql|pg_)\.)"
 )
 _DELETE = re.compile(r"(?is)\bas\s*\(\s*delete\b|^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
 _UPDATE = re.compile(
@@ -54,6 +54,8 @@ def judge_sql(inv: Invocation, code: Arg) -> None:
         target = found.group(1).strip("'\";")
         if target not in ("stdout", "off", "stderr"):
             _file(inv, found.group(), Arg(target), text)
+    for path in re.findall(r"(?i)\b(?:attach(?:\s+database)?|vacuum\s+into|backup\s+to)\s+'([^']+)'", text):
+        inv.write(Arg(path), None)
     for statement in _STRING_OR_COMMENT.sub(" '' ", text).split(";"):
         _statement(inv, statement)
     for raw in re.findall(

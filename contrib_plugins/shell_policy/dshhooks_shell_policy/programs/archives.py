@@ -81,7 +81,7 @@ def tar(inv: Invocation) -> Out | None:
             inv.ask("moves data to another machine")
         elif creating and value.text != "-":
             inv.write(value)
-    for value in p.values("-C", "--directory"):
+    for value in p.values("-C", "--directory", "--one-top-level"):
         if not creating:
             inv.write(value, None)
             for place in inv.places(value):

@@ -90,7 +90,7 @@ _CLOUDS: dict[str, Cloud] = {
         deny=r"auth token|auth status .*(?:-t\b|--show-token)",
     ),
     "glab": Cloud(
-        ask=r"(?:^| )\w+ (?:delete|remove)\b|auth (?:login|status -t)|(?:^| )api\b.*(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|variable (?:get|set|export)|snippet create|alias set"
+        ask=r"(?:^| )\w+ (?:delete|remove)\b|auth (?:login|status -t)|(?:^| )api\b.*(?:-X|--method)[ =]?(?:DELETE|PUT|PATCH|POST)|variable (?:get|set|export)|snippet create|alias set|mr merge"
     ),
     "vault": Cloud(
         ask=r"(?:^| )(?:delete|write|login|unwrap|destroy|seal|unseal|operator|secrets (?:disable|enable|move|tune)|auth (?:disable|enable)|policy (?:write|delete)|lease revoke|token (?:create|revoke)|kv (?:delete|destroy|put|patch|metadata delete|undelete|rollback)|ssh|audit disable)(?:$| )",
@@ -168,6 +168,10 @@ def _common(inv: Invocation, words: str) -> None:
                     inv.ask("publishes a settings file: " + value.text)
         if inv.texts[1:2] == ["download"]:
             inv.state.unpacked |= {("net", ".")}
+        if inv.texts[:2] == ["repo", "clone"] and len(inv.args) > 2:
+            target = inv.args[3] if len(inv.args) > 3 and not inv.texts[3].startswith("-") else inv.args[2]
+            for place in inv.places(target.with_text(target.text.rsplit("/", 1)[-1])):
+                inv.state.unpacked |= {("net", place)}
         if (
             any(text in ("-F", "--field", "-f", "--raw-field", "--input") for text in inv.texts)
             and inv.texts[:1] == ["api"]

@@ -114,11 +114,16 @@ def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out 
         for index, text in enumerate(texts):
             if text in ("-o", "--output") and index + 1 < len(rest):
                 inv.write(rest[index + 1])
+    elif verb == "trust":
+        inv.ask("changes which images are trusted")
     elif verb == "kill" and any(a.tags & {"sub", "stdin"} for a in rest):
         inv.ask("ends containers that are not known")
     elif verb == "cp" and len(words) == 2:
         operands = [a for a in rest if not a.text.startswith("-")]
         inv.read(operands[0]) if ":" not in operands[0].text else None
+        taken = normalize(operands[0].text.split(":", 1)[-1])
+        if ":" in operands[0].text and read_kind(taken) is not None:
+            inv.ask("copies a secret out of a container: " + taken[:60])
         inside = operands[1].text.split(":", 1)[-1]
         if ":" not in operands[1].text:
             inv.write(operands[1])
@@ -133,6 +138,8 @@ def _verb(inv: Invocation, verb: str, rest: list[Arg], words: list[str]) -> Out 
 
 def _managed(inv: Invocation, verb: str, words: list[str], texts: list[str]) -> None:
     action = words[0] if words else ""
+    if action in ("rm", "remove", "disconnect") and any(a.tags & {"sub", "stdin"} for a in inv.args):
+        inv.ask(f"removes {verb}s that are not known")
     if action in (
         "prune",
         "rm",
@@ -176,6 +183,8 @@ def _build(inv: Invocation, rest: list[Arg]) -> None:
         inv.engine.write(value.with_text(re.sub(r".*dest=", "", value.text)), inv.state, None)
     if p.has("--allow", "--push", "--privileged"):
         inv.ask("builds with privileges or publishes")
+    if any(re.match(r"(?:https?|git|ssh)://|git@", operand.text) for operand in p.operands):
+        inv.ask("builds what is fetched from the network")
 
 
 def _run(inv: Invocation, rest: list[Arg]) -> Out | None:

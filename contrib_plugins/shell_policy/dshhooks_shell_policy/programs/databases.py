@@ -30,7 +30,7 @@ _QUERY = {
     "mysql": (
         ("-e", "--execute"),
         "ehPuDS",
-        ("--execute", "--host", "--port", "--user", "--database", "--socket", "--init-command"),
+        ("--execute", "--host", "--port", "--user", "--database", "--socket", "--init-command", "--pager"),
     ),
     "sqlite3": (("-cmd", "--cmd"), "", ("-cmd", "--cmd", "-separator", "-nullvalue", "-newline", "-init", "--init")),
     "duckdb": (("-c", "-s", "-cmd"), "cs", ("-cmd", "-init")),
@@ -62,7 +62,9 @@ def client(inv: Invocation) -> Out | None:
     """Judges the SQL given as option, operand or standard input."""
     queries, values, long_values = _QUERY.get(inv.name, ((), "", ()))
     p = inv.options(values, long_values, single_dash=inv.name in ("sqlite3", "influx"))
-    found = p.values(*queries)
+    found = [*p.values(*queries), *p.values("--init-command", "--sql", "--statement")]
+    for value in p.values("--pager", "--editor"):
+        inv.script(value)
     if inv.name in ("sqlite3", "duckdb", "isql", "litecli"):
         found += list(p.operands[1:])
         for operand in p.operands[:1]:
@@ -82,6 +84,8 @@ def client(inv: Invocation) -> Out | None:
             inv.write(value)
     for value in found:
         judge_sql(inv, value)
+    if inv.name in ("sqlplus", "isql", "osql", "tsql") and any(text.startswith("@") for text in inv.texts):
+        inv.ask("runs a file of statements")
     if not found:
         _from_stdin(inv)
     if inv.name in ("influx", "cockroach") and re.search(
@@ -114,6 +118,8 @@ def _from_stdin(inv: Invocation) -> None:
 def admin(inv: Invocation) -> None:
     """Administration commands."""
     words = " ".join(inv.texts)
+    for value in inv.options("D", "--pgdata").values("-D", "--pgdata") if inv.name == "initdb" else ():
+        inv.write(value, None)
     destroys = {
         "mysqladmin": r"\b(?:drop|shutdown|flush|password|kill|create)\b",
         "pg_restore": r"--clean|(?:^| )-c\b|-d\b|--dbname",
@@ -219,6 +225,13 @@ def task_runner(inv: Invocation) -> Out | None:
             inv.code("python" if inv.name == "flask" else "ruby", Arg(inv.stdin.text, inv.stdin.tags))
         elif {"dbshell", "dbconsole", "db"} & set(inv.texts):
             inv.code("sql", Arg(inv.stdin.text, inv.stdin.tags))
+    for index, arg in enumerate(inv.args):
+        if re.match(r"--?(?:execute|eval|sql|statement)=", arg.text):
+            inv.code("php", arg.with_text(arg.text.split("=", 1)[1]))
+        elif arg.text in ("--execute", "--eval") and index + 1 < len(inv.args):
+            inv.code("php", inv.args[index + 1])
+    if re.search(r"(?:^|\s)(?:sql-(?:drop|create)|db execute|metadata clear|stamp|down-to|drop)(?:\s|$)", words):
+        inv.ask("changes or drops a database")
     if inv.name in ("dbmate", "goose", "migrate", "diesel", "sqlx", "flyway", "liquibase", "atlas") and re.search(
         r"(?:^|\s)(?:drop\w*|down|reset|redo|clean|database\s+(?:drop|reset)|rollback\w*|force)(?:\s|$)", words
     ):

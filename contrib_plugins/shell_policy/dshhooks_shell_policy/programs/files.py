@@ -6,9 +6,9 @@ import posixpath
 import re
 
 from ..invocation import Invocation
-from ..paths import Kind, is_broad, is_outside, is_temporary, read_kind, write_kind
+from ..paths import Kind, is_broad, is_outside, is_precious, is_temporary, read_kind, write_kind
 from ..registry import handler_for, program
-from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
+from ..values import NOTHING, UNKNOWN, Arg, Out
 
 #: Patterns nobody misses the files of: leftovers by suffix, anything in directories that are built anew.
 _JUNK_FILES = re.compile(
@@ -248,7 +248,8 @@ def dd(inv: Invocation) -> Out | None:
             written = True
             if not arg.known and arg.tags & {"stdin", "sub", "glob"}:
                 inv.ask("writes over files whose names are not known")
-            if any(text == "if=/dev/null" for text in inv.texts):
+            blank = any(re.match(r"if=/dev/(?:null|zero|u?random)$", text) for text in inv.texts)
+            if "if=/dev/null" in inv.texts or (blank and any(is_precious(p) for p in inv.places(arg.with_text(value)))):
                 inv.ask("empties a file")
             inv.write(arg.with_text(value))
     if (

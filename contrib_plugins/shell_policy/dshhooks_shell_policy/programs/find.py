@@ -59,6 +59,8 @@ def find(inv: Invocation) -> Out | None:
         elif text.startswith("-" + UNKNOWN) or (not args[index].known and args[index].split):
             inv.dynamic("gets tests or actions that are not known")
         index += 1
+    if secret and any(place in ("/", "~", "/home", "/root", "/etc") for root in roots for place in inv.places(root)):
+        inv.ask("searches the whole home or machine for secrets")
     return Out(None, frozenset({"file", *_origin(inv, roots), *("path:" + name for name in secret)}))
 
 

@@ -128,6 +128,8 @@ def git(inv: Invocation) -> Out | None:
         inv.dynamic("runs a subcommand that is not known")
         return ANYTHING
     verb, rest = args[0].text, tuple(args[1:])
+    if inv.name == "hub" and verb in ("delete", "release", "gist", "fork", "create", "api"):
+        inv.ask(f"{verb} changes something at the host")
     if verb.startswith("credential"):
         verb = "credential"
     if verb in _ASK_ALWAYS:
@@ -220,5 +222,11 @@ def other_vcs(inv: Invocation) -> None:
         texts[:2] == ["git", "push"] and {"--deleted", "--all"} & set(texts)
     ):
         inv.ask("configures programs to run or removes remote branches")
+    if texts[:1] == ["import"] and inv.name == "svn":
+        inv.ask("publishes a tree")
+    if texts[:1] in (["checkout"], ["co"], ["clone"]) or texts[:2] == ["git", "clone"]:
+        operands = [text for text in texts if not text.startswith("-")]
+        for place in inv.places(Arg(operands[-1].rstrip("/").rsplit("/", 1)[-1])):
+            inv.state.unpacked |= {("net", place)}
     if texts[:1] in (["delete"], ["push"]) and {"-f", "--force", "delete"} & set(texts):
         inv.ask("removes or overwrites")

@@ -43,6 +43,8 @@ def revision_path(inv: Invocation, arg: Arg) -> None:
 def judge_setting(inv: Invocation, key: str, value: Arg) -> None:
     if UNKNOWN in key:
         inv.dynamic("sets a configuration key that is not known")
+    elif re.search(r"(?i)sslverify$|verifyhost", key) and value.text.lower() in ("false", "0", "no", "off"):
+        inv.ask(f"sets {key}: nobody checks whom git talks to")
     elif _KEY_RUNS.fullmatch(key):
         if key.lower().startswith("alias.") and not value.text.startswith("!") and value.known:
             inv.run([Arg("git"), *(Arg(word) for word in value.text.split())])

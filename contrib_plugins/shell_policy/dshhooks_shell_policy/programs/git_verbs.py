@@ -161,6 +161,8 @@ def _config_verb(inv: Invocation, p: Parsed) -> None:
     for value in parsed.values("-f", "--file"):
         inv.write(value, None)
     words = [a for a in parsed.operands if a.text not in ("set", "unset", "--add")]
+    if parsed.has("--remove-section"):
+        inv.ask("removes a section of the configuration")
     if parsed.has("--unset", "--unset-all", "--remove-section", "--rename-section") or inv.texts[:1] == ["unset"]:
         return
     if len(words) >= 2:
@@ -256,6 +258,13 @@ def _init(inv: Invocation, p: Parsed) -> None:
         inv.ask("installs hooks from a template")
 
 
+def _fetch(inv: Invocation, p: Parsed) -> None:
+    if any(re.match(r"\+[^:]+:(?!refs/remotes/).", arg.text) for arg in p.operands):
+        inv.ask("overwrites a local branch")
+    if inv.name != "fetch" and p.has("-f", "--force"):
+        inv.ask("overwrites local branches or tags")
+
+
 def _hook(inv: Invocation, p: Parsed) -> None:
     inv.ask("runs a hook")
 
@@ -267,6 +276,8 @@ def _gc_maintenance(inv: Invocation, p: Parsed) -> None:
 
 VERBS: dict[str, Callable[[Invocation, Parsed], None]] = {
     "push": _push,
+    "fetch": _fetch,
+    "pull": _fetch,
     "reset": _reset,
     "clean": _clean,
     "checkout": _checkout,

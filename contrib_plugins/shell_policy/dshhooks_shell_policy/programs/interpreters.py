@@ -100,6 +100,10 @@ def interpreter(inv: Invocation) -> Out | None:
         is_outside(place) for value in p.values("-t") for place in inv.places(value)
     ):
         inv.ask("serves a directory outside the workspace")
+    if inv.name == "ruby" and "-run" in inv.texts and "httpd" in inv.texts:
+        inv.ask("serves a directory to the network")
+    if inv.name == "php" and any(value.text.startswith(("0.0.0.0", "[::]")) for value in p.values("-S")):
+        inv.ask("serves a directory to the network")
     codes = p.values(*language.code)
     for code in codes:
         inv.code(language.name, code)
@@ -190,6 +194,6 @@ def java(inv: Invocation) -> Out | None:
     for arg in inv.args:
         if arg.text.endswith((".java", ".kt", ".scala")):
             inv.run_file(arg, "java")
-        elif arg.text.endswith(".jar"):
-            inv.run_file(arg)
+        elif arg.text.endswith(".jar") and inv.run_file(arg) is None and arg.text.startswith(("/tmp/", "/var/tmp/")):
+            inv.ask("runs a program from a temporary directory")
     return ANYTHING

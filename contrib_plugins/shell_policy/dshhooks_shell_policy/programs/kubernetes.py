@@ -43,6 +43,12 @@ def kubectl(inv: Invocation) -> Out | None:
         "delete-user",
     ):
         inv.ask("changes the configuration of kubectl")
+    elif (verb, noun) == ("auth", "reconcile"):
+        inv.ask("changes rights in a cluster")
+    elif verb in ("port-forward", "proxy") and any(
+        value.text in ("0.0.0.0", "::", "[::]") for value in inv.options("n", "--address").values("--address")
+    ):
+        inv.ask("opens a cluster to the network")
     elif verb == "rollout" and noun not in ("status", "history", "restart"):
         inv.ask("changes a rollout")
     elif verb == "exec":
@@ -56,7 +62,7 @@ def kubectl(inv: Invocation) -> Out | None:
     elif verb in ("apply", "create", "replace"):
         _apply(inv, p, verb, words)
     elif verb in ("port-forward", "label", "annotate", "set", "autoscale", "expose", "proxy", "run", "debug", "attach"):
-        if verb in ("debug", "attach", "run", "proxy", "set"):
+        if verb in ("debug", "attach", "run", "proxy", "set") and "--dry-run=client" not in inv.texts:
             inv.ask(f"{verb} changes or enters a cluster")
     elif verb == "cp":
         inv.read_all(p.operands[1:])

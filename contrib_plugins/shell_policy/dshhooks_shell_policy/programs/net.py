@@ -21,7 +21,7 @@ _METADATA = re.compile(
 _EXPECTS_TOKENS = re.compile(
     r"https://(?:api\.[\w.-]+|[\w.-]*\.(?:github|gitlab|bitbucket|atlassian|slack|googleapis|azure|amazonaws|cloudflare|heroku|digitalocean|stripe|sentry|npmjs|pypi|circleci|vercel|netlify|openai|anthropic|huggingface)\.(?:com|org|io|co|net|app)|(?:github|gitlab|slack|huggingface|sentry|circleci)\.(?:com|co|io))(?:[:/]|$)"
 )
-_DOWNLOADED = Out(None, frozenset({"net"}))
+DOWNLOADED = Out(None, frozenset({"net"}))
 
 
 def is_local(url: str) -> bool:
@@ -70,7 +70,7 @@ def curl(inv: Invocation) -> Out | None:
     _curl_data(inv, p, urls, local)
     method = " ".join(v.text for v in p.values("-X", "--request")).upper()
     if method and (
-        (method.startswith("DELETE") and (not local or ":9200" in urls[0].text))
+        (method.startswith("DELETE") and (not local or _DATA_PORT.search(urls[0].text)))
         or (method.startswith(("PUT", "PATCH")) and not local)
     ):
         inv.ask(f"sends a {method} request")
@@ -86,7 +86,7 @@ def curl(inv: Invocation) -> Out | None:
     return (
         NOTHING
         if (written and written[0].text not in ("-", "/dev/stdout")) or p.has("-O", "--remote-name")
-        else _DOWNLOADED
+        else DOWNLOADED
     )
 
 
@@ -110,11 +110,11 @@ def _curl_files(inv: Invocation, p) -> None:  # type: ignore[no-untyped-def]
     ]:
         if value.text not in ("-", "/dev/null"):
             target = value if base is None else value.with_text(posixpath.join(base.text, value.text))
-            inv.write(target, _DOWNLOADED)
+            inv.write(target, DOWNLOADED)
     if p.has("-O", "--remote-name", "-J", "--remote-header-name"):
         for url in p.operands:
             name = url.text.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
-            inv.write(url.with_text(posixpath.join(base.text if base else "", name)), _DOWNLOADED)
+            inv.write(url.with_text(posixpath.join(base.text if base else "", name)), DOWNLOADED)
     for value in p.values("-b", "--cookie", "--netrc-file", "--cert", "-E", "--key"):
         inv.read(value)
 
@@ -187,17 +187,21 @@ def wget(inv: Invocation) -> Out | None:
     prefix = next(iter(p.values("-P", "--directory-prefix")), None)
     for value in [*outputs, *p.values("-o", "--output-file", "-a", "--append-output")]:
         if value.text not in ("-", "/dev/null", "/dev/stdout"):
-            inv.write(value, _DOWNLOADED)
+            inv.write(value, DOWNLOADED)
     if outputs:
-        return _DOWNLOADED if outputs[0].text in ("-", "/dev/stdout") else NOTHING
+        return DOWNLOADED if outputs[0].text in ("-", "/dev/stdout") else NOTHING
     if prefix is not None:
         inv.write(prefix.with_text(prefix.text.rstrip("/") + "/x"), None)
     if any("://" in value.text for value in p.values("-i", "--input-file")):
         inv.ask("downloads what a list on another machine names")
     for url in p.operands:
         name = url.text.split("?")[0].rstrip("/").rsplit("/", 1)[-1]
-        inv.write(url.with_text(posixpath.join(prefix.text if prefix else "", name)), _DOWNLOADED)
+        inv.write(url.with_text(posixpath.join(prefix.text if prefix else "", name)), DOWNLOADED)
     return NOTHING
+
+
+#: Ports of data stores that are driven over HTTP.
+_DATA_PORT = re.compile(r":(?:9200|5984|6333|7700|8108|8983|8086|8123|8529|2379|8500|8200|15672|8081|9090|2375)(?:/|$)")
 
 
 @program(
@@ -228,7 +232,7 @@ def http(inv: Invocation) -> Out | None:
         inv.ask("sends data to another machine")
     if not local:
         _leaks(inv, words, "a request")
-    return _DOWNLOADED
+    return DOWNLOADED
 
 
 @program(
@@ -241,15 +245,15 @@ def transfers(inv: Invocation) -> Out | None:
     if inv.name in ("aria2c", "axel", "fetch"):
         p = inv.options("od", "--out --dir --on-download-complete --conf-path")
         for url in p.operands:
-            inv.write(url.with_text(url.text.rstrip("/").rsplit("/", 1)[-1]), _DOWNLOADED)
+            inv.write(url.with_text(url.text.rstrip("/").rsplit("/", 1)[-1]), DOWNLOADED)
         for value in p.values("-o", "--out"):
-            inv.write(value, _DOWNLOADED)
+            inv.write(value, DOWNLOADED)
         if any(text.startswith("--on-") for text in inv.texts):
             inv.ask("runs a command when it is done")
-        return _DOWNLOADED
+        return DOWNLOADED
     if inv.name in ("lynx", "w3m", "links", "elinks", "GET", "lwp-request"):
         _leaks(inv, list(inv.args), "a request")
-        return _DOWNLOADED
+        return DOWNLOADED
     if inv.name in ("yt-dlp", "youtube-dl"):
         if any(text.startswith("--exec") or text.startswith("--downloader") for text in inv.texts):
             inv.ask("runs a command")
@@ -262,7 +266,7 @@ def transfers(inv: Invocation) -> Out | None:
     ):
         return ANYTHING
     inv.ask("moves data to or from another machine")
-    return _DOWNLOADED
+    return DOWNLOADED
 
 
 @program(
@@ -290,93 +294,9 @@ def raw(inv: Invocation) -> Out | None:
             r"(?i)flush|delete|shutdown|config|eval", inv.stdin.text or ""
         ):
             inv.ask("sends commands to a local server")
-        return _DOWNLOADED
+        return DOWNLOADED
     inv.ask("opens a raw connection or tunnel")
-    return _DOWNLOADED
-
-
-@program("ssh", "slogin", "dbclient", "plink", "sshpass", reads=False)
-def ssh(inv: Invocation) -> Out | None:
-    """Runs commands elsewhere, forwards ports, and may run programs here (``ProxyCommand``)."""
-    if inv.name == "sshpass":
-        p = inv.options("fdpPe", stop=True)
-        inv.ask("gives a password to another program")
-        return inv.run(p.rest) if p.rest else ANYTHING
-    p = inv.options("BbcDEeFIiJLlmOopQRSWw", stop=True)
-    if not p.rest:
-        for value in p.values("-o"):
-            _ssh_option(inv, value)
-        return ANYTHING
-    rest = inv.with_args(p.rest[1:]).options("BbcDEeFIiJLlmOopQRSWw", stop=True)
-    for option in (*p, *rest):
-        if option.name == "-o" and option.value is not None:
-            _ssh_option(inv, option.value)
-        elif option.name in ("-F", "-E", "-S", "-I"):
-            inv.ask("takes settings, a library or a socket from " + (option.value.text if option.value else ""))
-        elif option.name in ("-R", "-L", "-D", "-w", "-W"):
-            inv.ask("forwards ports")
-    if p.rest[0].text.startswith("-" + UNKNOWN) or (p.rest[0].split and not p.rest[0].known):
-        inv.dynamic("connects to a host that is not known")
-    words = list(rest.rest)
-    if (
-        not words
-        and p.rest[0].text in ("git@github.com", "git@gitlab.com", "git@bitbucket.org")
-        and inv.stdin.text is None
-        and not inv.stdin.tags
-    ):
-        return _DOWNLOADED  # only says whether the key is known
-    inv.ask("runs commands on another machine")
-    if words:
-        inv.script(
-            Arg(" ".join(a.text for a in words), frozenset().union(*(a.tags for a in words))), what="a remote command"
-        )
-    elif inv.stdin.text is not None:
-        inv.script(Arg(inv.stdin.text, inv.stdin.tags), what="a remote script")
-    return _DOWNLOADED
-
-
-def _ssh_option(inv: Invocation, value: Arg) -> None:
-    if (
-        re.match(
-            r"(?i)\s*(?:ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|PKCS11Provider|SecurityKeyProvider|Match|Include|RemoteCommand|ProxyUseFdpass|SendEnv|XAuthLocation)\b",
-            value.text,
-        )
-        or not value.known
-    ):
-        inv.deny("an option makes ssh run a program: " + value.text.replace(UNKNOWN, "…")[:80])
-
-
-@program("scp", "pscp", reads=False)
-def scp(inv: Invocation) -> Out | None:
-    """Copies between machines."""
-    p = inv.options("cFiJloPSDX")
-    for value in p.values("-o"):
-        _ssh_option(inv, value)
-    if p.has("-S"):
-        inv.deny("an option makes scp run a program")
-    for source in p.operands[:-1]:
-        inv.read(source)
-    for target in p.operands[-1:]:
-        if ":" not in target.text:
-            inv.write(target, _DOWNLOADED)
-    inv.ask("copies to or from another machine")
-    return NOTHING
-
-
-@program("ssh-keygen", "ssh-add", "ssh-keyscan", reads=False)
-def ssh_keys(inv: Invocation) -> Out | None:
-    """Shows and makes keys."""
-    p = inv.options("fCNPtbIDwOns")
-    if inv.name == "ssh-keygen" and p.has("-D", "-w", "-M"):
-        inv.ask("loads a library")
-    if inv.name == "ssh-add" and p.has("-s", "-S"):
-        inv.ask("loads a library")
-    if inv.name == "ssh-keygen" and p.has("-p", "-y", "-e", "-i", "-s"):
-        inv.read_all(p.values("-f"))
-    elif inv.name == "ssh-keygen" and not p.has("-l", "-F", "-B", "-L"):
-        for value in p.values("-f"):
-            inv.write(value)
-    return _DOWNLOADED if inv.name == "ssh-keyscan" else ANYTHING
+    return DOWNLOADED
 
 
 @program(

@@ -60,6 +60,11 @@ def go(inv: Invocation) -> Out | None:
         inv.ask("changes the settings of go")
     if verb in ("run", "install") and any("@" in text and not text.startswith(("./", "-")) for text in texts[1:]):
         inv.ask("runs or installs a module from the network")
+    if verb == "get" and any(
+        re.match(r"[\w-]+(?:\.[\w-]+)+/", text) and not _MODULE_HOSTS.search(text.split("/", 1)[0])
+        for text in texts[1:]
+    ):
+        inv.ask("takes a module from a host that is not one of the usual ones")
     if verb == "generate":
         inv.ask("runs the generators named in comments") if any(
             "written" in out.tags for outs in inv.state.files.values() for out in outs
@@ -125,6 +130,15 @@ def brew(inv: Invocation) -> Out | None:
     return Out("/usr/local\n") if verb == "--prefix" else ANYTHING
 
 
+_CHANNELS = re.compile(
+    r"(?:conda-forge|bioconda|pytorch|nvidia|defaults|anaconda|main|r|rapidsai|intel|fastai|huggingface|plotly|xformers|dglteam|pyg|esri|astropy)(?:[/:].*)?"
+)
+_MODULE_HOSTS = re.compile(
+    r"(?:github\.com|gitlab\.com|bitbucket\.org|golang\.org|gopkg\.in|go\.uber\.org|google\.golang\.org|k8s\.io|sigs\.k8s\.io|cloud\.google\.com|gorm\.io|modernc\.org|"
+    r"go\.opentelemetry\.io|go\.mongodb\.org|honnef\.co|mvdan\.cc|rsc\.io|go\.etcd\.io|goa\.design|entgo\.io|gotest\.tools|gonum\.org|helm\.sh|charm\.land|filippo\.io|nhooyr\.io|connectrpc\.com|buf\.build|dario\.cat|zombiezen\.com)(?:/|$)"
+)
+
+
 def conda(inv: Invocation) -> Out | None:
     """conda and mamba."""
     words = [text for text in inv.texts if not text.startswith("-")]
@@ -138,7 +152,7 @@ def conda(inv: Invocation) -> Out | None:
         inv.ask("removes packages or environments")
     if verb in ("install", "create", "update"):
         for index, text in enumerate(inv.texts[:-1]):
-            if text in ("-c", "--channel") and "://" in inv.texts[index + 1]:
+            if text in ("-c", "--channel") and not _CHANNELS.fullmatch(inv.texts[index + 1]):
                 inv.ask("uses another channel")
         judge_sources(inv, tuple(a for a in inv.args if "://" in a.text))
     return ANYTHING

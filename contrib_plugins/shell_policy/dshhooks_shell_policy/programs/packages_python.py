@@ -76,7 +76,7 @@ def pip(inv: Invocation) -> Out | None:
         return ANYTHING
     if verb in ("uninstall", "remove") and any(word.lower().replace("_", "-").startswith("dshhooks") for word in words):
         inv.ask("removes the hooks or their plugins")
-    if verb == "uninstall" and any(a.tags & {"sub", "stdin"} for a in inv.args):
+    if verb == "uninstall" and any(a.tags & {"sub", "stdin"} or a.text in ("-r", "--requirement") for a in inv.args):
         inv.ask("uninstalls what is not known")
     if verb == "cache" and words[1:2] == ["purge"]:
         return ANYTHING

@@ -21,7 +21,7 @@ def distribution(inv: Invocation) -> Out | None:
     words = [text for text in inv.texts if not text.startswith("-")]
     joined = " ".join(inv.texts)
     if re.search(
-        r"--allow-(?:unauthenticated|insecure|downgrades|untrusted)|--force-yes|--no-?gpg-?check|--nogpgcheck|--trusted|-o\s*(?:APT|Dpkg|DPkg)::\S+|--allow-untrusted|--dangerous|--classic|--repository|--repo\b|-X\s",
+        r"--allow-(?:unauthenticated|insecure|downgrades|untrusted)|--force-yes|--no-?gpg-?check|--nogpgcheck|--trusted|-o\s*(?:APT|Dpkg|DPkg)::\S+|--allow-untrusted|--dangerous|--devmode|--classic|--repository|--repo\b|-X\s",
         joined,
     ):
         inv.ask("installs without checks or runs hooks")
@@ -45,6 +45,10 @@ def distribution(inv: Invocation) -> Out | None:
     if words[:1] in (["config-manager"], ["addrepo"], ["ar"], ["remote-add"], ["edit-sources"], ["add-repo"]):
         inv.ask("changes where packages come from")
     judge_sources(inv, inv.args)
+    if set(words[:1]) & {"install", "add", "-i", "-U", "localinstall"} and any(
+        re.search(r"^[./~].*\.(?:deb|rpm|apk|snap|flatpak|pkg\.tar\.\w+|txz)$", word) for word in words
+    ):
+        inv.ask("installs a package file")
     if inv.name.startswith("nix") and "fetch" in joined and "://" in joined:
         inv.ask("evaluates something from the network")
     if inv.name == "nix-env" and any(text in ("-f", "--file", "-e", "--uninstall") for text in inv.texts):
@@ -52,7 +56,7 @@ def distribution(inv: Invocation) -> Out | None:
     if inv.name == "nix-shell" or (inv.name == "nix" and words[:1] in (["run"], ["shell"], ["develop"])):
         for index, text in enumerate(inv.texts[:-1]):
             if text in ("--run", "--command", "-c"):
-                inv.script(inv.args[index + 1])
+                inv.script(inv.args[index + 1]) if inv.name == "nix-shell" else inv.run(inv.args[index + 1 :])
         if any(":" in word for word in words[1:]) and not any(word.startswith(("nixpkgs", ".#")) for word in words[1:]):
             inv.ask("runs something from another flake")
     return ANYTHING
@@ -135,7 +139,10 @@ def other(inv: Invocation) -> Out | None:
         if (
             re.search(r"git(?:hub|lab)?\+|^git@|\.(?:vsix|nupkg)$", arg.text)
             or re.match(r"git://", arg.text)
-            or (re.match(r"https?://", arg.text) and words[:1] in (["install"], ["add"], ["get"], ["require"]))
+            or (
+                re.match(r"https?://", arg.text)
+                and words[:1] in (["install"], ["add"], ["get"], ["require"], ["run"], ["script"])
+            )
         ):
             inv.ask("installs from outside the usual registry")
     if inv.name == "tsx":

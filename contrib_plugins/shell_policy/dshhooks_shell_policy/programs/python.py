@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..invocation import Invocation
-from ..paths import is_outside
+from ..paths import is_broad, is_outside
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 from .databases import judge_task
@@ -92,6 +92,12 @@ def _code(inv: Invocation, code: Arg, rest: list[Arg]) -> Out | None:
     return Out(None, inv.stdin.tags | {"python"})
 
 
+def _unpacks(name: str, rest: list[Arg]) -> bool:
+    options = {a.text for a in rest if a.text.startswith("-")}
+    wanted = {"--clear"} if name in ("venv", "virtualenv") else {"-e", "--extract"}
+    return bool(options & wanted) and any(not a.text.startswith("-") for a in rest)
+
+
 def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
     if not module.known:
         inv.dynamic("runs a module that is not known")
@@ -138,6 +144,11 @@ def _module(inv: Invocation, module: Arg, rest: list[Arg]) -> Out | None:
                 inv.ask("runs debugger commands")
             if arg.text == "-m" and index + 1 < len(rest):
                 return _module(inv, rest[index + 1], rest[index + 2 :])
+    elif name in ("zipfile", "tarfile", "venv", "virtualenv") and _unpacks(name, rest):
+        destination = [a for a in rest if not a.text.startswith("-")][-1]
+        inv.write(destination, None)
+        if any(is_outside(place) or is_broad(place) for place in inv.places(destination)):
+            inv.ask("writes over " + destination.text)
     elif name == "http.server":
         p = inv.with_args(rest).options("db", ("--directory", "--bind"))
         if any(is_outside(place) for value in p.values("-d", "--directory") for place in inv.places(value)):

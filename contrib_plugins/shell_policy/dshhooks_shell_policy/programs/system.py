@@ -12,20 +12,23 @@ _DENY = {
     "destroys a file system or partition": "nwipe scrub sfill sswap sdmem mke2fs mkswap mkdosfs mkntfs mkreiserfs newfs wipefs blkdiscard sgdisk sfdisk cfdisk gdisk zpool lvremove vgremove pvremove mdadm cryptsetup hdparm nvme badblocks format diskpart",
     "stops the machine": "shutdown reboot poweroff halt init telinit",
     "changes accounts or privileges": "visudo vipw vigr passwd chpasswd useradd userdel usermod groupadd groupdel groupmod gpasswd adduser deluser addgroup delgroup newusers chsh chfn chage pwconv pwunconv dscl sysadminctl dseditgroup",
-    "switches off protections": "spctl csrutil setenforce aa-disable aa-teardown auditctl",
+    "switches off protections": "spctl csrutil setenforce setsebool semodule audit2allow aa-disable aa-complain aa-teardown auditctl",
     "loads code into the kernel": "insmod rmmod modprobe kexec kextload kextunload",
 }
 
 
 _ASK = {
-    "changes disks or mounts": "fdisk parted partprobe mount umount swapoff swapon losetup dmsetup resize2fs tune2fs e2fsck fsck xfs_repair lvcreate lvresize lvextend lvreduce vgcreate pvcreate btrfs zfs mkisofs growisofs diskutil hdiutil tmutil fstrim debugfs eject",
+    "changes disks or mounts": "fdisk parted partprobe mount umount swapoff swapon losetup dmsetup resize2fs tune2fs e2fsck fsck xfs_repair lvcreate lvresize lvextend lvreduce lvrename lvconvert vgcreate vgreduce vgrename vgexport vgsplit vgcfgrestore pvcreate pvmove pvresize btrfs zfs mkisofs growisofs diskutil hdiutil tmutil fstrim debugfs eject",
     "changes the network or the firewall": "iptables ip6tables nft ufw firewall-cmd route arptables ebtables tc brctl nmcli networksetup pfctl hostnamectl ifup ifdown dhclient rfkill iwconfig",
     "changes how the machine starts or what it runs later": "update-rc.d chkconfig rc-update rc-service insserv update-alternatives alternatives grub-install update-grub grub-mkconfig efibootmgr bootctl ldconfig update-initramfs dracut anacron batch atrm incrontab fcrontab",
     "ends processes": "xkill slay killall5",
     "controls sessions or services": "sv svc s6-svc supervisorctl runsv dinitctl monit",
     "changes system settings": "hwclock netplan scutil nvram pmset timedatectl localectl raspi-config dconf gsettings tccutil profiles authconfig pam-auth-update update-ca-certificates update-crypto-policies trust",
     "debugs or injects into a process": "gcore injcode frida frida-trace bpftrace bpftool dtrace dtruss stap reptyr",
-    "changes a Windows machine": "icacls cacls takeown bcdedit vssadmin wbadmin cipher fsutil manage-bde wevtutil robocopy attrib",
+    "changes a Windows machine": "icacls cacls takeown bcdedit vssadmin wbadmin wsl wslconfig cipher fsutil manage-bde wevtutil robocopy attrib",
+    "records the screen, the keyboard or the microphone": "screencapture scrot maim grim gnome-screenshot spectacle flameshot xwd ksnip wf-recorder imagesnap fswebcam arecord parecord pw-record rec evtest showkey logkeys xinput xspy script-recorder",
+    "runs commands on other machines": "pssh parallel-ssh parallel-scp pdsh clush dsh cssh clusterssh mussh xpanes tmux-cssh rundeck",
+    "applies a configuration to the machine": "chef-client chef-solo chef-apply cf-agent bolt dsc",
     "drives the desktop": "xclip-paste wmctrl automator shortcuts",
 }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
-from ..paths import read_kind
+from ..paths import is_broad, is_outside, read_kind
 from ..registry import program
-from ..values import UNKNOWN, Out
+from ..values import UNKNOWN, Arg, Out
 
 
 @program(
@@ -86,10 +86,17 @@ def filters(inv: Invocation) -> Out | None:
     if inv.name in ("base64", "uudecode", "shuf"):
         for value in inv.options("owbin", ("--output", "--wrap")).values("-o", "--output"):
             inv.write(value)
+    if inv.name in _COMPRESSORS and any(re.match(r"-\w*r|--recursive|--rm", text) for text in inv.texts):
+        for arg in inv.args:
+            if any(is_broad(place) or is_outside(place) for place in inv.places(arg) if not arg.text.startswith("-")):
+                inv.ask("replaces every file of " + arg.text)
     if inv.name in ("gunzip", "bunzip2", "unxz") and not {"-c", "--stdout", "-k", "-t", "-l"} & set(inv.texts):
         for arg in inv.args:
             inv.write(arg.with_text(re.sub(r"\.(?:gz|bz2|xz)$", "", arg.text)), Out(None, frozenset({"file"})))
     return inv.stdin.derived("file" if any(not a.text.startswith("-") for a in inv.args) else "filtered")
+
+
+_COMPRESSORS = ("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4")
 
 
 @program("jq", "yq", "dasel", "gron", "xq", reads=False)
@@ -101,13 +108,15 @@ def query(inv: Invocation) -> Out | None:
     if re.search(r"(?<![.\w\"'])env\b(?!\s*[:=])|\$ENV\b|strenv|envsubst", program_text):
         inv.ask("prints the environment")
     inv.read_all([*operands, *p.values("-f", "--from-file")])
+    inv.read_all(Arg(path) for path in re.findall(r"\bload\w*\(\s*[\"']([^\"']+)", " ".join(inv.texts)))
     for index, text in enumerate(inv.texts):
         if text in ("--slurpfile", "--rawfile") and index + 2 < len(inv.args):
             inv.read(inv.args[index + 2])
     if inv.name == "yq" and any(re.match(r"-\w*i|--inplace|--in-place", text) for text in inv.texts):
         for target in operands or p.operands:
             inv.write(target, None)
-    return inv.stdin.derived("file" if operands else "filtered")
+    kept = operands and operands[0].text == "package.json" and not re.search(r"scripts|\.\[", program_text)
+    return inv.stdin.derived("file" if operands else "filtered", *(["filtered"] if kept else []))
 
 
 _METADATA_ONLY = "ls stat file du tree eza exa lsd df"

@@ -120,6 +120,7 @@ TOOLS: dict[str, Tool] = {
     "info": Tool("", (), asks=r"--restore.*"),
     "ffmpeg": Tool("", (), asks=r"tee|concat:.*|tee:.*|.*\[f=.*", write_operand=-1),
     "convert": Tool("", (), asks=r"(?:msl|mvg|ephemeral|label|https?|epsi?):.*|.*\|.*|.*;.*", write_operand=-1),
+    "import": Tool("", (), asks=r"-window|.*\.(?:png|jpe?g|gif)", reason="records the screen"),
     "identify": Tool("", (), asks=r"(?:msl|mvg|https?):.*"),
     "gs": Tool("", (), asks=r"-dNOSAFER|-sOutputFile=(?:%pipe%|\|).*|.*%pipe%.*|-c$"),
     "pandoc": Tool(
@@ -235,6 +236,15 @@ TOOLS: dict[str, Tool] = {
     "aspell": Tool("", (), asks=r"--\w*filter.*|--conf=.*"),
     "gpg-agent": Tool("", (), asks=r".*"),
     "wasmtime": Tool("", (), asks=r"--dir=/.*"),
+    **{
+        name: Tool(
+            "",
+            (),
+            asks=r"[/~].*|\.\..*|--(?:root|path|directory)=[/~].*",
+            reason="serves a directory outside the workspace",
+        )
+        for name in "http-server serve live-server miniserve twistd webfsd darkhttpd dufs sirv filebrowser woof updog".split()
+    },
     "netsh": Tool("", (), asks=r".*"),
     "rundll32": Tool("", (), asks=r".*"),
     "regsvr32": Tool("", (), asks=r".*"),

@@ -60,13 +60,21 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
             inv.code("c", Arg(inv.stdin.text, inv.stdin.tags)) if inv.stdin.text is not None else inv.ask(
                 "compiles what is not known"
             )
-        if inv.name in ("split", "csplit"):
-            unpacked(inv, [], [])
+        if inv.name in ("split", "csplit") or (
+            inv.name in _UNPACKERS and _UNPACKERS[inv.name].search(" ".join(inv.texts))
+        ):
+            inv.state.unpacked |= {("archive", ".")}
         if inv.name == "unzip":
             unpacked(inv, [a.text for a in p.values("-d")], p.operands[:1])
         return inv.stdin.derived("file")
 
     return judge
+
+
+_UNPACKERS = {
+    **dict.fromkeys(("7z", "7za", "7zz", "unrar", "rar", "ar"), re.compile(r"^-?[xe]")),
+    "cpio": re.compile(r"-\w*i|--extract"),
+}
 
 
 def _produced(inv: Invocation) -> Out:

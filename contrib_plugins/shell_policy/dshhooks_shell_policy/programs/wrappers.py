@@ -159,7 +159,7 @@ def _judge(wrapper: Wrapper) -> Callable[[Invocation], Out | None]:
         rest = parsed.rest[wrapper.skip :]
         if not rest:
             return ANYTHING
-        if wrapper.joined:
+        if wrapper.joined and not parsed.has("-x", "--exec"):
             for text in [_join(rest)] if inv.name != "hyperfine" else [a for a in rest if not a.text.startswith("-")]:
                 inv.script(text)
             return ANYTHING

@@ -1,0 +1,28 @@
+"""The operators of ``${name...}``, the longer ones first."""
+
+from __future__ import annotations
+
+OPERATORS = (
+    ":-",
+    ":=",
+    ":?",
+    ":+",
+    "//",
+    "/#",
+    "/%",
+    "##",
+    "%%",
+    "^^",
+    ",,",
+    "-",
+    "=",
+    "?",
+    "+",
+    "/",
+    "#",
+    "%",
+    "^",
+    ",",
+    ":",
+    "@",
+)

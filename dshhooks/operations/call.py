@@ -1,0 +1,133 @@
+"""The description of an operation, at its start and at its finish (spec/operations.md 1.5)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from dshhooks.operations.errors import CallError
+from dshhooks.operations.kinds import Operation, Outcome
+from dshhooks.operations.payloads import PAYLOADS, Payload
+
+__all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "utc_now"]
+
+
+def utc_now() -> datetime:
+    """Return the time as calls and results carry it: aware, UTC."""
+    return datetime.now(UTC)
+
+
+@frozen
+class Coordinates:
+    """Where in the work it happens; parts that do not apply are empty."""
+
+    session: str = ""
+    loop: str = ""
+    turn: str = ""
+    step: str = ""
+
+
+@frozen
+class Cause:
+    """What made it happen.
+
+    Args:
+        command_id: The command, if one did.
+        event_id: The event, if one did.
+        tool_execution_id: The tool execution, if one did.
+        coordinates: Where that was.
+        human: True for a person, False for a machine, None when nobody knows.
+    """
+
+    command_id: str = ""
+    event_id: str = ""
+    tool_execution_id: str = ""
+    coordinates: Coordinates = Coordinates()
+    human: bool | None = None
+
+
+@frozen
+class Call:
+    """An operation that begins. Callbacks get a frozen copy; ``repr`` and :meth:`describe` hold no payload text.
+
+    Args:
+        operation: Which of the eight.
+        payload: What it is about, of the class that belongs to the operation.
+        coordinates: Where it happens.
+        agent_name: Whose it is.
+        cause: What made it happen.
+        started_at: The owner's clock, aware UTC.
+    """
+
+    operation: Operation
+    payload: Payload = field(default=None, repr=False)
+    coordinates: Coordinates = Coordinates()
+    agent_name: str = ""
+    cause: Cause | None = None
+    started_at: datetime = field(factory=utc_now)
+
+    def describe(self) -> dict[str, str | int | bool]:
+        """Return the facts that may be logged: names, ids, times. Everything else may be sensitive."""
+        return _described(self)
+
+
+@frozen
+class Result:
+    """An operation that has finished: the call's identity and payload, terminal fields filled.
+
+    Args:
+        ended_at: Never before ``started_at``, even when the clock stepped back.
+        outcome: How it ended.
+        error: The very exception the owner has, unredacted; for trusted code only.
+        elapsed: Seconds between start and finish, by a clock that never steps.
+    """
+
+    operation: Operation
+    payload: Payload = field(repr=False)
+    coordinates: Coordinates
+    agent_name: str
+    cause: Cause | None
+    started_at: datetime
+    ended_at: datetime
+    outcome: Outcome
+    error: BaseException | None = field(default=None, repr=False)
+    elapsed: float = 0.0
+
+    def describe(self) -> dict[str, str | int | bool]:
+        """Return the facts that may be logged: names, ids, times, outcome. Not the error."""
+        ended = {"ended_at": self.ended_at.isoformat(), "outcome": str(self.outcome)}
+        return {**_described(self), **ended}
+
+
+def _described(call: Call | Result) -> dict[str, str | int | bool]:
+    facts: dict[str, Any] = {"operation": str(call.operation), "started_at": call.started_at.isoformat()}
+    facts |= {name: part for name, part in attrs.asdict(call.coordinates).items() if part}
+    if call.agent_name:
+        facts["agent_name"] = call.agent_name
+    for name in call.payload.SAFE:
+        fact = getattr(call.payload, name)
+        if type(fact) in (str, int, bool) and fact != "":
+            facts[name] = fact
+    return facts
+
+
+def check_call(call: Any) -> None:
+    """Refuse a call that does not describe an operation.
+
+    Raises:
+        CallError: ``unknown_operation``, or ``invalid_payload`` for a missing one, another operation's, or a start
+            time without a time zone.
+    """
+    if type(call) is not Call:
+        raise CallError(f"an operation is described by a Call, not by {type(call).__name__}")
+    if type(call.operation) is not Operation:
+        raise CallError("the call's operation must be a member of Operation", "unknown_operation")
+    expected, payload = PAYLOADS[call.operation], type(call.payload)
+    if payload is not expected:
+        raise CallError(f"{call.operation} needs a {expected.__name__}, not {payload.__name__}")
+    started = call.started_at
+    if type(started) is not datetime or started.tzinfo is None:
+        raise CallError(f"{call.operation} needs an aware datetime as started_at")

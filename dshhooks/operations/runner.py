@@ -1,0 +1,134 @@
+"""Starting operations: validate, freeze, tell observers, ask guards (spec/operations.md 1.7, 1.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from typing import Any
+
+import attrs
+
+from dshhooks.operations.active import Active
+from dshhooks.operations.call import Call, check_call
+from dshhooks.operations.context import current_operation
+from dshhooks.operations.declare import Around, Guard, OperationSet, validate_set
+from dshhooks.operations.guards import ask
+from dshhooks.operations.kinds import Operation, Outcome
+from dshhooks.operations.observers import ObserverFault, Report, report_to
+from dshhooks.operations.scope import IdleScope, Scope
+from dshhooks.operations.snapshot import freeze
+from dshhooks.operations.token import CancelToken
+from dshhooks.operations.verdict import is_genuine_cancellation
+
+__all__ = ["Runner", "compile_set", "handles", "start"]
+
+
+@attrs.frozen
+class _Plan:
+    """Who is told of one operation, and who is asked; each with its place in the whole list."""
+
+    around: tuple[tuple[int, Around], ...]
+    guards: tuple[tuple[int, Guard], ...]
+
+
+class Runner:
+    """Starts operations for one set. Never changes; made by :func:`compile_set`; shared by everybody who runs work."""
+
+    __slots__ = ("_plans", "_report", "_timeout", "policy_revision")
+
+    def __init__(self, declared: OperationSet, report: Report, timeout: float | None) -> None:
+        self._plans = dict(_plans(declared))
+        self._report = report
+        self._timeout = timeout
+        self.policy_revision = declared.policy_revision
+
+    def handles(self, operation: Operation) -> bool:
+        """Say whether anybody is told of, or asked about, an operation; an owner may skip the work of describing it."""
+        return operation in self._plans
+
+    async def start(self, call: Call) -> Scope:
+        """Begin an operation: observers are told in order, then guards are asked until one refuses.
+
+        Returns:
+            A scope; the owner finishes it on every path, also when ``scope.refusal`` says not to do the work.
+
+        Raises:
+            CallError: The call describes no operation; nothing was started.
+            SnapshotError: Its payload cannot be frozen; nothing was started.
+            BaseException: A guard was cancelled with everything around it, or an interrupt came; what had begun was
+                finished.
+        """
+        check_call(call)
+        plan = self._plans.get(call.operation)
+        if plan is None:
+            return IdleScope(call)
+        scope = self._scope(freeze(call))
+        try:
+            for index, around in plan.around:
+                scope.begin(index, around)
+            if plan.guards:
+                scope.refuse(await ask(plan.guards, scope.call, scope.context, scope.token, self._timeout))
+        except BaseException as exc:
+            scope.finish(Outcome.CANCELED if is_genuine_cancellation(exc) else Outcome.FAILED, exc)
+            raise
+        return scope
+
+    def _scope(self, call: Call) -> Scope:
+        outer = current_operation()
+        return Scope(call, copy_context(), CancelToken(outer.token if outer is not None else None), self._report)
+
+    def operation(self, call: Call) -> Active:
+        """Return ``async with``: start, tie the block to the token, finish by what the block raised.
+
+        A refusal is raised once the operation has been finished as ``denied`` or ``failed``. What observers put into
+        the context is seen by what runs through ``op.run(body)``.
+        """
+        return Active(self.start, call)
+
+    def describe(self) -> dict[str, dict[str, int]]:
+        """Return how many observers and guards each handled operation has; no names, no code."""
+        return {
+            str(operation): {"around": len(plan.around), "guards": len(plan.guards)}
+            for operation, plan in self._plans.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<Runner of {', '.join(self._plans) or 'nothing'}>"
+
+
+def _plans(declared: OperationSet) -> Iterator[tuple[Operation, _Plan]]:
+    for operation in Operation:
+        around = tuple((at, entry) for at, entry in enumerate(declared.around) if entry.operation is operation)
+        guards = tuple((at, entry) for at, entry in enumerate(declared.guards) if entry.operation is operation)
+        if around or guards:
+            yield operation, _Plan(around, guards)
+
+
+def compile_set(
+    declared: OperationSet,
+    *,
+    on_observer_error: Callable[[BaseException, ObserverFault], object] | None = None,
+    guard_timeout: float | None = None,
+) -> Runner:
+    """Return a runner for a set, which it has checked and copied.
+
+    Args:
+        declared: Guards and observers.
+        on_observer_error: For tests and debugging: given every exception an observer raised, unredacted.
+        guard_timeout: Seconds an async guard may wait before it has failed; ``None`` for as long as it likes.
+
+    Raises:
+        OperationConfigError: The set's first problem.
+    """
+    validate_set(declared)
+    return Runner(declared, report_to(on_observer_error), guard_timeout)
+
+
+async def start(runner: Runner | None, call: Any) -> Scope:
+    """Start an operation with a runner that may be missing; without one not even the call is looked at."""
+    return IdleScope(call) if runner is None else await runner.start(call)
+
+
+def handles(runner: Runner | None, operation: Operation) -> bool:
+    """Say whether a runner, which may be missing, handles an operation."""
+    return runner is not None and runner.handles(operation)

@@ -1,0 +1,264 @@
+"""A started operation: where its work runs, and how it is finished exactly once (spec/operations.md 1.8, 1.9)."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from inspect import isawaitable
+from time import monotonic
+from typing import Any, Final
+
+import attrs
+
+from dshhooks.operations.call import Call, Result, utc_now
+from dshhooks.operations.context import CurrentOperation, Driven, current_operation, enter, run_in
+from dshhooks.operations.declare import Around
+from dshhooks.operations.errors import OperationCanceled
+from dshhooks.operations.guards import Refusal, awaited
+from dshhooks.operations.kinds import Outcome
+from dshhooks.operations.observers import Begun, ObserverFault, Report, begin, finish_all
+from dshhooks.operations.payloads import terminal_fields
+from dshhooks.operations.snapshot import freeze
+from dshhooks.operations.token import PAST_DEADLINE, CancelToken
+from hookspecs.errors import HookUsageError
+
+__all__ = ["IdleScope", "Scope", "track_scopes"]
+
+# One lock for all scopes, held for one assignment.
+_claim: Final = threading.Lock()
+_tracked: weakref.WeakSet[Scope] | None = None
+
+
+@contextmanager
+def track_scopes() -> Iterator[weakref.WeakSet[Scope]]:
+    """Collect the scopes that are started and not finished, for tests that must not leave any."""
+    global _tracked
+    outer, _tracked = _tracked, weakref.WeakSet()
+    try:
+        yield _tracked
+    finally:
+        _tracked = outer
+
+
+class Scope:
+    """A started operation. Whoever started it finishes it, refused or not, on every path.
+
+    Args:
+        call: The frozen call.
+        context: Its own context.
+        token: Its own token.
+        report: Told of observers that fail.
+    """
+
+    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_finished", "_refusal", "_report", "_started", "_token")
+
+    def __init__(self, call: Call, context: Context, token: CancelToken, report: Report) -> None:
+        self._finished = False
+        self._call = call
+        self._context = context
+        self._token: CancelToken | None = token
+        self._report = report
+        self._refusal: Refusal | None = None
+        self._begun: list[Begun] = []
+        self._started = monotonic()
+        enter(context, CurrentOperation(call, token))
+        if _tracked is not None:
+            _tracked.add(self)
+
+    @property
+    def call(self) -> Call:
+        """What the callbacks were given."""
+        return self._call
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why the work must not be done: a :class:`Denial`, a :class:`GuardError`, or :class:`OperationCanceled`."""
+        return self._refusal
+
+    @property
+    def token(self) -> CancelToken:
+        """This operation's cancellation; dead after the finish."""
+        assert self._token is not None
+        return self._token
+
+    @property
+    def context(self) -> Context:
+        """The context its work runs in; for work handed to other tasks (P7)."""
+        return self._context
+
+    @property
+    def finished(self) -> bool:
+        """True once ``finish`` was called."""
+        return self._finished
+
+    async def run(self, body: Callable[..., Any], *args: Any) -> Any:
+        """Run a stretch of the operation's work in its context, until it ends or the operation is cancelled.
+
+        Args:
+            body: Plain or async.
+
+        Returns:
+            What it returned. An answer that came together with a cancellation wins.
+
+        Raises:
+            OperationCanceled: This operation was cancelled or finished, and nothing around it was.
+            Exception: The refusal of a refused operation, whose body never runs; or what the body raised.
+        """
+        if self._refusal is not None:
+            raise self._refusal from None
+        if not self._finished:
+            with self.cancellable():
+                value = await self._drive(body, args)
+            if not self._finished:
+                return value
+        raise OperationCanceled(self._call.operation, self.token.reason)
+
+    async def _drive(self, body: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        value = run_in(self._context, body, *args)
+        return await Driven(self._context, awaited(value)) if isawaitable(value) else value
+
+    @contextmanager
+    def cancellable(self) -> Iterator[None]:
+        """Tie a block to the operation's token, for owners whose work has several stretches.
+
+        Raises:
+            OperationCanceled: Instead of the cancellation, when it was this operation's.
+        """
+        token = self.token
+        with token.tied() as scope:
+            yield
+        if scope.cancelled_caught:
+            if not token.cancelled:
+                token.cancel(PAST_DEADLINE)
+            raise OperationCanceled(self._call.operation, token.reason) from None
+
+    def begin(self, index: int, around: Around) -> None:
+        """Tell an observer; for the runner."""
+        begun = begin(self._context, index, around, self._call, self._report)
+        if begun is not None:
+            self._begun.append(begun)
+
+    def refuse(self, refusal: Refusal | None) -> None:
+        """Keep the guards' answer; for the runner."""
+        self._refusal = refusal
+
+    def finish(self, outcome: Outcome, error: BaseException | None = None, **terminal: Any) -> None:
+        """Tell the observers how it ended, last begun first, then let go of the token. Only the first call does it.
+
+        Safe from any thread and task, inside cancelled scopes, and inside its own body.
+
+        Args:
+            outcome: How it ended; ``classify(error)`` knows for most owners.
+            error: The original exception, if one ended it.
+            terminal: The payload's terminal fields, for example ``result=...`` of a tool call.
+
+        Raises:
+            HookUsageError: No such outcome or field; the observers were told ``failed``.
+            BaseException: What an observer raised that passes through every boundary; the others were told.
+        """
+        with _claim:
+            if self._finished:
+                return
+            self._finished = True
+        passing: BaseException | None = None
+        misuse = _misuse(self._call, outcome, terminal)
+        try:
+            if self._begun:
+                result = self._result(Outcome.FAILED if misuse else Outcome(outcome), error, {} if misuse else terminal)
+                passing = finish_all(self._context, self._begun, result, self._report)
+        finally:
+            self._begun = []
+            self.token.release()
+            if _tracked is not None:
+                _tracked.discard(self)
+        if passing is not None:
+            raise passing
+        if misuse is not None:
+            raise misuse
+
+    def _result(self, outcome: Outcome, error: BaseException | None, terminal: dict[str, Any]) -> Result:
+        call = self._call
+        payload = call.payload
+        if terminal:
+            try:
+                payload = attrs.evolve(payload, **{name: freeze(value) for name, value in terminal.items()})
+            except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
+                self._report(ObserverFault(call.operation, "snapshot", -1), exc)
+        return Result(
+            call.operation, payload, call.coordinates, call.agent_name, call.cause, call.started_at,
+            max(utc_now(), call.started_at), outcome, error, monotonic() - self._started,
+        )  # fmt: skip
+
+    def __del__(self) -> None:
+        if getattr(self, "_finished", True):
+            return
+        self._finished = True
+        self.token.release()
+        message = f"a scope of {self._call.operation} was dropped unfinished"
+        warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
+
+    def __repr__(self) -> str:
+        state = "finished" if self._finished else "refused" if self._refusal is not None else "started"
+        return f"<{type(self).__name__} of {self._call.operation}, {state}>"
+
+
+def _misuse(call: Call, outcome: object, terminal: dict[str, Any]) -> HookUsageError | None:
+    if outcome not in _OUTCOMES:
+        return HookUsageError(f"{call.operation} cannot end as {outcome!r}; say one of {', '.join(_OUTCOMES)}")
+    unknown = terminal.keys() - terminal_fields(call.payload)
+    if unknown:
+        return HookUsageError(f"{type(call.payload).__name__} has no terminal field {', '.join(sorted(unknown))}")
+    return None
+
+
+_OUTCOMES: Final = [str(outcome) for outcome in Outcome]
+
+
+class IdleScope(Scope):
+    """An operation nobody listens to: its body runs as if there were no operations, and its finish does nothing."""
+
+    __slots__ = ()
+
+    def __init__(self, call: Any) -> None:
+        self._finished = True  # nothing has to be
+        self._call = call
+        self._token = None
+        self._refusal = None
+
+    @property
+    def token(self) -> CancelToken:
+        """A token that an owner may cancel before it runs a body."""
+        if self._token is None:
+            outer = current_operation()
+            self._token = CancelToken(outer.token if outer is not None else None)
+        return self._token
+
+    @property
+    def context(self) -> Context:
+        """The caller's own, as a copy."""
+        return copy_context()
+
+    async def run(self, body: Callable[..., Any], *args: Any) -> Any:
+        """Run the body, in the caller's context."""
+        if self._token is None:
+            value = body(*args)
+            return await value if isawaitable(value) else value
+        with super().cancellable():
+            value = body(*args)
+            return await value if isawaitable(value) else value
+
+    @contextmanager
+    def cancellable(self) -> Iterator[None]:
+        """Run a block; tied to the token once somebody has asked for it."""
+        if self._token is None:
+            yield
+            return
+        with super().cancellable():
+            yield
+
+    def finish(self, outcome: Outcome, error: BaseException | None = None, **terminal: Any) -> None:
+        """Do nothing; nobody was told of the begin."""

@@ -1,0 +1,132 @@
+"""Running a process: fed, capped, timed, cancelled. What hooks do with it is in tests/bridge/test_shell_handler.py."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import anyio
+import pytest
+
+from dshhooks.engine.process import Command, run_process
+from dshhooks.engine.process_tree import MARK, ProcessTree
+from tests.bridge.runtime_kit import alive, pid_in, until
+
+pytestmark = pytest.mark.anyio
+
+
+def python(source, folder, **more):
+    """A command that runs a Python program."""
+    given = {"argv": (sys.executable, "-c", source), "cwd": str(folder), "env": dict(os.environ), **more}
+    return Command(**given)
+
+
+async def test_what_comes_back(tmp_path):
+    """Both streams, byte for byte, and the exit code."""
+    source = "import sys; sys.stdout.buffer.write(b'\\xff\\x00'); sys.stderr.write(sys.stdin.read()); sys.exit(7)"
+    ended = await run_process(python(source, tmp_path, stdin=b"given"))
+    assert (ended.exit_code, ended.stdout, ended.stderr) == (7, b"\xff\x00", b"given")
+    assert not any((ended.stdout_truncated, ended.stderr_truncated, ended.pipe_held, ended.timed_out))
+
+
+@pytest.mark.parametrize(("size", "truncated"), [(99, False), (100, False), (101, True)])
+async def test_the_limit_is_exact(tmp_path, size, truncated):
+    """A stream that just fits is whole."""
+    ended = await run_process(python(f"print('x' * {size}, end='')", tmp_path, stdout_limit=100))
+    assert (len(ended.stdout), ended.stdout_truncated) == (min(size, 100), truncated)
+
+
+async def test_a_program_that_is_not_there(tmp_path):
+    """Raises, and leaves no file open."""
+    before = set(os.listdir("/proc/self/fd"))
+    with pytest.raises(FileNotFoundError):
+        await run_process(Command(argv=("no-such-program",), cwd=str(tmp_path), env={}))
+    assert set(os.listdir("/proc/self/fd")) - before == set()
+
+
+async def test_no_files_stay_open(tmp_path):
+    """After a hundred of them neither."""
+    await run_process(python("", tmp_path))
+    before = len(os.listdir("/proc/self/fd"))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(run_process, Command(argv=("true",), cwd=str(tmp_path), env=dict(os.environ)))
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+async def test_it_has_no_other_files(tmp_path):
+    """Of ours it gets the three streams and nothing else."""
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    try:
+        source = "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:3], len(os.listdir('/proc/self/fd')))"
+        ended = await run_process(python(source, tmp_path))
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert ended.stdout.decode().strip() == "[0, 1, 2] 4"
+
+
+async def test_it_has_no_terminal(tmp_path):
+    """It leads a session of its own."""
+    ended = await run_process(python("import os; print(os.getsid(0) == os.getpid())", tmp_path))
+    assert ended.stdout == b"True\n"
+
+
+async def test_what_it_said_before_its_time_was_over(tmp_path):
+    """Is kept."""
+    source = "import time; print('so far', flush=True); time.sleep(60)"
+    ended = await run_process(python(source, tmp_path, timeout=0.5))
+    assert (ended.timed_out, ended.stdout) == (True, b"so far\n")
+
+
+async def test_it_may_clean_up(tmp_path):
+    """The first signal is SIGTERM, and what it prints then is kept."""
+    source = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print("bye", flush=True), sys.exit(0)))
+print("up", flush=True)
+time.sleep(60)
+"""
+    ended = await run_process(python(source, tmp_path, timeout=0.5, kill_grace=5))
+    assert (ended.timed_out, ended.stdout) == (True, b"up\nbye\n")
+
+
+async def test_cancelled_at_once(tmp_path):
+    """Before it has done anything: nothing is left of it."""
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await run_process(python("import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)", tmp_path))
+    assert scope.cancelled_caught
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+async def test_a_daemon_of_its_own_making(tmp_path):
+    """Two forks and a session of its own: found by its mark."""
+    source = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        open('pid', 'w').write(str(os.getpid()))
+        time.sleep(60)
+    os._exit(0)
+time.sleep(60)
+"""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run_process, python(source, tmp_path))
+        await until(lambda: pid_in(tmp_path / "pid"))
+        tasks.cancel_scope.cancel()
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+def test_marks_add_up():
+    """What a nested run starts is found by both."""
+    outer = ProcessTree({}).environment
+    inner = ProcessTree(outer).environment
+    assert inner[MARK].startswith(outer[MARK] + ":")
+
+
+def test_nothing_started_is_nothing_to_end():
+    """No process bears the mark."""
+    assert ProcessTree({}).send(0) is False
