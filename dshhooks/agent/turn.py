@@ -77,6 +77,9 @@ class Turn:
         if reason is not None:
             self._close(reason)
         if error is not None:
+            log.warning(
+                "agent %r: turn %d failed at step %d: %s", self.agent.id, self.number, self.step, described(error)
+            )
             self.agent.tell("agent_error", self.agent, self.number, self.step, error)
         if self.opened:
             await self.agent.flush(self.number, self.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -62,6 +63,7 @@ async def _run(prompt: str, options: _Options, switches: Switches) -> int:
     from dshhooks.cli.view import Answerer, JsonView, TextView
     from dshhooks.harness import Harness
 
+    logging.getLogger("dshhooks.agent").setLevel(logging.ERROR)  # the view shows how a turn ended
     view: Any = JsonView() if options.as_json else TextView()
     async with Harness.open(switches.load(), plugins=[view, *Answerer.for_terminal(options.approve)]) as harness:
         agent = await _agent(harness, options)
@@ -105,23 +107,47 @@ def _serve(harness: Harness, provider: str, base_url: str | None) -> None:
 
 async def _agent(harness: Harness, options: _Options) -> Agent:
     """Resume or create the agent, on the provider and model that were asked for."""
-    from hookspecs.errors import HarnessError
+    from dshhooks.agent.handle import AgentOptions
 
-    configured, session_id = harness.config.agent, options.session_id
+    agent = await _resumed(harness, options)
+    if agent is not None and agent.options.provider and agent.options.model:
+        _serve(harness, agent.options.provider, options.base_url)
+        return agent
+    provider, model = _route(harness, options)
+    _serve(harness, provider, options.base_url)
+    if agent is None:
+        return await harness.create_agent(
+            provider=provider, model=model, session_id=options.session_id, cwd=os.getcwd()
+        )
+    agent.options = AgentOptions(provider, model)  # it never got as far as asking one
+    return agent
+
+
+def _route(harness: Harness, options: _Options) -> tuple[str, str]:
+    """Return provider and model for an agent that has none of its own yet."""
+    configured = harness.config.agent
     provider = options.provider or configured.provider or ("openai" if options.base_url else "scripted")
     if options.provider is None and configured.provider is None and provider == "scripted":
         click.echo("note: no model is configured, so a built-in script answers; see --provider and --model", err=True)
-    _serve(harness, provider, options.base_url)
     model = options.model or configured.model or ("demo" if provider == "scripted" else None)
-    if session_id is not None:
-        try:
-            return await harness.resume_agent(session_id, provider=provider, model=model)
-        except HarnessError as exc:
-            if exc.code not in ("SESSION_NOT_FOUND", "NO_PERSISTENCE"):
-                raise
     if model is None:
         raise click.UsageError(f"provider {provider!r} needs a model: --model M, or [agent] model in dshhooks.toml")
-    return await harness.create_agent(provider=provider, model=model, session_id=session_id, cwd=os.getcwd())
+    return provider, model
+
+
+async def _resumed(harness: Harness, options: _Options) -> Agent | None:
+    """Resume the named session on what it used last, unless something else was asked for; ``None`` if there is none."""
+    from hookspecs.errors import HarnessError
+
+    if options.session_id is None:
+        return None
+    provider = options.provider or ("openai" if options.base_url else None)
+    try:
+        return await harness.resume_agent(options.session_id, provider=provider, model=options.model)
+    except HarnessError as exc:
+        if exc.code not in ("SESSION_NOT_FOUND", "NO_PERSISTENCE"):
+            raise
+        return None
 
 
 async def _cancel_on_signal(agent: Agent, asked: list[int]) -> None:

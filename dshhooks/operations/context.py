@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context, ContextVar
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import field, frozen
@@ -93,12 +94,18 @@ def _is_current(context: Context) -> bool:
 
 
 class Driven:
-    """Awaits a coroutine whose every step runs in a given context; cancel scopes and task groups work as ever."""
+    """Awaits a coroutine whose every step runs in a given context; cancel scopes and task groups work as ever.
+
+    Args:
+        context: The context.
+        awaitable: Any awaitable.
+    """
 
     __slots__ = ("_context", "_coroutine")
 
-    def __init__(self, context: Context, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._context, self._coroutine = context, coroutine
+    def __init__(self, context: Context, awaitable: Awaitable[Any]) -> None:
+        self._context = context
+        self._coroutine = awaitable if type(awaitable) is CoroutineType else _awaited(awaitable)
 
     def __await__(self) -> Generator[Any, Any, Any]:
         context, coroutine = self._context, self._coroutine
@@ -106,7 +113,7 @@ class Driven:
         value: Any = None
         while True:
             try:
-                asked = run_in(context, step, value)
+                asked = _step(context, step, value)
             except StopIteration as stop:
                 return stop.value
             try:
@@ -114,3 +121,17 @@ class Driven:
                 step = coroutine.send
             except BaseException as exc:  # noqa: BLE001 - whatever it is, it is for the coroutine, closing included
                 step, value = coroutine.throw, exc
+
+
+def _step(context: Context, step: Callable[..., Any], value: Any) -> Any:
+    """Like :func:`run_in` without its closure: a coroutine always leaves a frame of its own when it raises."""
+    try:
+        return context.run(step, value)
+    except RuntimeError as exc:
+        if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
+            raise
+    return run_in(context, step, value)
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -13,12 +13,12 @@ from dshhooks.engine.faults import discard
 from dshhooks.operations.context import Driven, run_in
 from dshhooks.operations.declare import Guard
 from dshhooks.operations.errors import GuardError, OperationCanceled
-from dshhooks.operations.token import PAST_DEADLINE, CancelToken
+from dshhooks.operations.token import CancelToken
 from dshhooks.operations.verdict import as_denial, is_containable, is_genuine_cancellation
 from hookspecs.errors import InvalidDecisionError
 from hookspecs.operations import Denial
 
-__all__ = ["Refusal", "ask", "awaited"]
+__all__ = ["Refusal", "ask"]
 
 Refusal = Denial | GuardError | OperationCanceled
 
@@ -72,23 +72,16 @@ async def _waited(
     with token.tied() as derived, anyio.move_on_after(limit) as waiting:
         try:
             if isawaitable(answer):
-                answer = await Driven(context, awaited(answer))
+                answer = await Driven(context, answer)
         except BaseException as exc:
             if is_genuine_cancellation(exc) or not is_containable(exc):
                 raise
             answer, fault = None, exc
-    if derived.cancelled_caught:
-        if not token.cancelled:
-            token.cancel(PAST_DEADLINE)
+    if derived.caught:
         return None, _Interrupted()
     if waiting.cancelled_caught:
         return None, TimeoutError(f"the guard had not answered after {limit} s")
     return answer, fault
-
-
-async def awaited(awaitable: Any) -> Any:
-    """Await anything that can be: what is driven step by step has to be a coroutine."""
-    return await awaitable
 
 
 def _is_denial(answer: Any) -> bool:

@@ -18,12 +18,12 @@ from dshhooks.operations.call import Call, Result, utc_now
 from dshhooks.operations.context import CurrentOperation, Driven, current_operation, enter, run_in
 from dshhooks.operations.declare import Around
 from dshhooks.operations.errors import OperationCanceled
-from dshhooks.operations.guards import Refusal, awaited
+from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Outcome
 from dshhooks.operations.observers import Begun, ObserverFault, Report, begin, finish_all
 from dshhooks.operations.payloads import terminal_fields
 from dshhooks.operations.snapshot import freeze
-from dshhooks.operations.token import PAST_DEADLINE, CancelToken
+from dshhooks.operations.token import CancelToken
 from hookspecs.errors import HookUsageError
 
 __all__ = ["IdleScope", "Scope", "track_scopes"]
@@ -111,15 +111,13 @@ class Scope:
         if self._refusal is not None:
             raise self._refusal from None
         if not self._finished:
-            with self.cancellable():
-                value = await self._drive(body, args)
-            if not self._finished:
+            with self.token.tied() as tie:
+                value = run_in(self._context, body, *args)
+                if isawaitable(value):
+                    value = await Driven(self._context, value)
+            if not tie.caught and not self._finished:
                 return value
         raise OperationCanceled(self._call.operation, self.token.reason)
-
-    async def _drive(self, body: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        value = run_in(self._context, body, *args)
-        return await Driven(self._context, awaited(value)) if isawaitable(value) else value
 
     @contextmanager
     def cancellable(self) -> Iterator[None]:
@@ -128,13 +126,10 @@ class Scope:
         Raises:
             OperationCanceled: Instead of the cancellation, when it was this operation's.
         """
-        token = self.token
-        with token.tied() as scope:
+        with self.token.tied() as tie:
             yield
-        if scope.cancelled_caught:
-            if not token.cancelled:
-                token.cancel(PAST_DEADLINE)
-            raise OperationCanceled(self._call.operation, token.reason) from None
+        if tie.caught:
+            raise OperationCanceled(self._call.operation, self.token.reason) from None
 
     def begin(self, index: int, around: Around) -> None:
         """Tell an observer; for the runner."""

@@ -10,9 +10,11 @@ import datetime
 import decimal
 import pathlib
 import uuid
+from collections.abc import Callable
 from copy import copy
 from enum import Enum
 from functools import lru_cache
+from operator import attrgetter, is_
 from typing import Any, Final
 
 import attrs
@@ -58,12 +60,12 @@ def _freeze(value: Any, depth: int) -> Any:
         raise SnapshotError("a payload is nested too deep, or contains itself")
     if kind is tuple:
         frozen = tuple([_freeze(item, depth + 1) for item in value])
-        return value if _same(frozen, value) else frozen
+        return value if all(map(is_, frozen, value)) else frozen
     if kind is dict or kind is list:
         return _json(value)
-    names = _fields(kind)
-    if names is not None:
-        return _instance(value, names, depth)
+    known = _fields(kind)
+    if known is not None:
+        return _instance(value, *known, depth)
     if kind is frozenset:
         return frozenset(_freeze(item, depth + 1) for item in value)
     if kind is bytearray:
@@ -73,20 +75,22 @@ def _freeze(value: Any, depth: int) -> Any:
     raise _unknown(kind)
 
 
-def _instance(value: Any, names: tuple[str, ...], depth: int) -> Any:
-    old = [getattr(value, name) for name in names]
-    new = [_freeze(item, depth + 1) for item in old]
-    if _same(new, old):
+def _instance(value: Any, names: tuple[str, ...], read: Callable[[Any], Any], depth: int) -> Any:
+    changed: dict[str, Any] | None = None
+    for at, item in enumerate(read(value)):
+        if type(item) in _AS_THEY_ARE:  # most are: said here once more, because it is the hot path
+            continue
+        frozen = _freeze(item, depth + 1)
+        if frozen is not item:
+            changed = changed if changed is not None else {}
+            changed[names[at]] = frozen
+    if changed is None:
         return value
     # Not through __init__: it might convert, and nothing may be lost (C3).
-    frozen = copy(value)
-    for name, item in zip(names, new, strict=True):
-        _SET(frozen, name, item)
-    return frozen
-
-
-def _same(new: Any, old: Any) -> bool:
-    return all(a is b for a, b in zip(new, old, strict=True))
+    new = copy(value)
+    for name, item in changed.items():
+        _SET(new, name, item)
+    return new
 
 
 def _json(value: Any) -> Any:
@@ -107,13 +111,16 @@ def _unknown(kind: type) -> SnapshotError:
 
 
 @lru_cache(maxsize=1024)
-def _fields(kind: Any) -> tuple[str, ...] | None:
-    """Return the fields of a class whose instances attrs keeps from being assigned to, or ``None``."""
+def _fields(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]] | None:
+    """Return the fields, and what reads them, of a class that attrs keeps from being assigned to; or ``None``."""
     if "__attrs_attrs__" not in kind.__dict__ or kind.__setattr__ is not _FROZEN_SETATTR:
         return None
     if issubclass(kind, BaseException):  # an exception can be changed whatever its class says
         return None
-    return tuple(attribute.name for attribute in attrs.fields(kind))
+    names = tuple(attribute.name for attribute in attrs.fields(kind))
+    if len(names) < 2:  # attrgetter gives a tuple for two names and more
+        return names, lambda value: tuple(getattr(value, name) for name in names)
+    return names, attrgetter(*names)
 
 
 @attrs.frozen

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Final
 
 import anyio
 from anyio.lowlevel import current_token
 
-from dshhooks.engine.scope import tied_scope
 from hookspecs.signal import CancelSignal, CancelSource
 
-__all__ = ["FINISHED", "PAST_DEADLINE", "CancelToken"]
+__all__ = ["FINISHED", "PAST_DEADLINE", "CancelToken", "Tie"]
 
 FINISHED: Final = "finished"
 PAST_DEADLINE: Final = "deadline"
@@ -34,15 +33,17 @@ class CancelToken:
         parent: The token of the operation around it; its cancellation and deadline hold here too.
     """
 
-    __slots__ = ("__weakref__", "_children", "_live", "_own_deadline", "_parent", "_source")
+    __slots__ = ("__weakref__", "_children", "_home", "_own_deadline", "_parent", "_source", "_ties")
 
     def __init__(self, parent: CancelToken | None = None) -> None:
         self._source = CancelSource()
         self._parent = parent
         self._own_deadline = math.inf
         self._children: set[CancelToken] | None = None
-        self._live: set[Callable[[float], None]] | None = None
+        self._ties: set[Tie] | None = None
+        self._home: tuple[int, object] | None = None
         if parent is not None:
+            self._home = parent._home
             parent._adopt(self)
 
     @property
@@ -71,8 +72,9 @@ class CancelToken:
     def cancel(self, reason: Any = None) -> bool:
         """Cancel the operation and every one inside it; returns whether this call did it."""
         first = self._source.abort(reason)
-        with _links:
-            children = tuple(self._children or ())
+        ties, children = self._below()
+        for tie in ties:
+            tie.stop(-math.inf)
         for child in children:
             child.cancel(reason)
         return first
@@ -96,48 +98,15 @@ class CancelToken:
     def release(self) -> None:
         """End it: whoever kept it sees itself cancelled, and the token around it forgets it."""
         self.cancel(FINISHED)
-        self.unlink()
-
-    def unlink(self) -> None:
-        """Let the token around it forget it, without cancelling."""
         parent = self._parent
         if parent is not None:
             with _links:
                 if parent._children is not None:
                     parent._children.discard(self)
 
-    @contextmanager
-    def tied(self) -> Iterator[anyio.CancelScope]:
-        """Open a cancel scope around a stretch of work that ends with this token, or at its deadline."""
-        with tied_scope(self._source.signal) as scope:
-            lower = self._enter(scope)
-            try:
-                yield scope
-            finally:
-                with _links:
-                    if self._live is not None:
-                        self._live.discard(lower)
-
-    def _enter(self, scope: anyio.CancelScope) -> Callable[[float], None]:
-        home, loop = threading.get_ident(), current_token().native_token
-
-        def lower(at: float) -> None:
-            if threading.get_ident() == home:
-                scope.deadline = min(scope.deadline, at)
-                return
-            # Only a note for the loop, which may be waiting for this very thread.
-            soon: Any = getattr(loop, "call_soon_threadsafe", None) or getattr(loop, "run_sync_soon")  # noqa: B009
-            soon(lower, at)
-
-        with _links:
-            if self._live is None:
-                self._live = set()
-            self._live.add(lower)
-        # Only now: a deadline that was lowered in between is in one or the other.
-        deadline = self.deadline
-        if deadline != math.inf:
-            scope.deadline = deadline
-        return lower
+    def tied(self) -> Tie:
+        """Return a ``with`` block around a stretch of work that is cancelled with this token, or at its deadline."""
+        return Tie(self)
 
     def _adopt(self, child: CancelToken) -> None:
         with _links:
@@ -148,13 +117,81 @@ class CancelToken:
         if self.cancelled:
             child.cancel(self.reason)
 
-    def _lower(self, at: float) -> None:
+    def _below(self) -> tuple[tuple[Tie, ...], tuple[CancelToken, ...]]:
         with _links:
-            live, children = tuple(self._live or ()), tuple(self._children or ())
-        for lower in live:
-            lower(at)
+            return tuple(self._ties or ()), tuple(self._children or ())
+
+    def _lower(self, at: float) -> None:
+        ties, children = self._below()
+        for tie in ties:
+            tie.stop(at)
         for child in children:
             child._lower(at)
 
+    def _here(self, thread: int) -> tuple[int, object]:
+        # Asked once and handed down: operations inside one another run on one loop, unless they change threads.
+        home = self._home
+        if home is None or home[0] != thread:
+            home = self._home = (thread, current_token().native_token)
+        return home
+
     def __repr__(self) -> str:
         return f"<CancelToken {'cancelled' if self.cancelled else 'live'}>"
+
+
+class Tie:
+    """A stretch of work tied to a token; ``caught`` says afterwards that it ended by the token, not by itself."""
+
+    __slots__ = ("_home", "_loop", "_scope", "_token")
+
+    def __init__(self, token: CancelToken) -> None:
+        self._token = token
+
+    def __enter__(self) -> Tie:
+        token = self._token
+        self._home, self._loop = token._here(threading.get_ident())
+        scope = self._scope = anyio.CancelScope()
+        scope.__enter__()
+        with _links:
+            if token._ties is None:
+                token._ties = set()
+            token._ties.add(self)
+        # Only now: what was cancelled or lowered in between has met this tie, or is seen here.
+        if token._source.signal.aborted:
+            scope.cancel()
+        deadline = token.deadline
+        if deadline != math.inf:
+            scope.deadline = min(deadline, scope.deadline)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        with _links:
+            if self._token._ties is not None:
+                self._token._ties.discard(self)
+        return self._scope.__exit__(kind, exc, traceback)
+
+    @property
+    def caught(self) -> bool:
+        """True when the token, or its deadline, cancelled the block and nothing around it did."""
+        caught = self._scope.cancelled_caught
+        if caught and not self._token.cancelled:
+            self._token.cancel(PAST_DEADLINE)
+        return caught
+
+    def stop(self, at: float) -> None:
+        """Cancel the block at ``at``, or at once for ``-inf``; from any thread."""
+        if threading.get_ident() == self._home:
+            self._stop(at)
+            return
+        # Only a note for the loop, which may be waiting for this very thread.
+        loop: Any = self._loop
+        soon: Callable[..., Any] = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+        soon(self._stop, at)
+
+    def _stop(self, at: float) -> None:
+        if at == -math.inf:
+            self._scope.cancel()
+        else:
+            self._scope.deadline = min(self._scope.deadline, at)

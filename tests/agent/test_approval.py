@@ -150,7 +150,11 @@ async def test_a_policy_nobody_knows_is_refused(policy: Any) -> None:
 # -- answers that are none ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answer", [RuntimeError("no terminal"), SystemExit(1), "yes", True, object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "answer",
+    [RuntimeError("no terminal"), SystemExit(1), "yes", True, object()],
+    ids=lambda value: type(value).__name__,
+)
 async def test_an_answerer_that_fails_is_no_channel(answer: Any) -> None:
     """Case 211: a raising or off-vocabulary answerer counts as unavailable; the turn goes on."""
     async with host(asking(), Person(answer), steps=ONE_CALL, tools=[tool()]) as h:

@@ -34,7 +34,9 @@ def opened() -> Session:
 
 
 class TestAppend:
-    @pytest.mark.parametrize("meta", [{"x": float("nan")}, {"x": (1,)}, {1: "x"}, object()], ids=lambda value: type(value).__name__)
+    @pytest.mark.parametrize(
+        "meta", [{"x": float("nan")}, {"x": (1,)}, {1: "x"}, object()], ids=lambda value: type(value).__name__
+    )
     def test_refuses_what_is_not_lossless(self, meta: Any) -> None:
         """Case 191: data that is not lossless JSON raises, and the log is unchanged."""
         session = opened()
