@@ -22,7 +22,8 @@ def session_of(agent: Any) -> Any:
 def folder_of(agent: Any) -> str:
     """Return the absolute folder an agent works in; the process's when it does not say."""
     session = session_of(agent)
-    return os.path.abspath((session.header.cwd if session is not None else None) or os.curdir)
+    folder: str | None = session.header.cwd if session is not None else None
+    return os.getcwd() if folder is None else os.path.abspath(folder)
 
 
 def members_of_agent(agent: Any, folder: str, dialect: str) -> dict[str, Any]:

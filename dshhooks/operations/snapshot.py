@@ -20,6 +20,7 @@ from typing import Any, Final
 import attrs
 
 from dshhooks.operations.errors import SnapshotError
+from dshhooks.operations.kinds import Operation, Outcome
 from hookspecs.errors import NotLosslessError
 from hookspecs.json import FrozenDict, FrozenList, Missing
 from hookspecs.json import freeze as freeze_json
@@ -30,7 +31,7 @@ __all__ = ["freeze"]
 _AS_THEY_ARE: Final = frozenset({
     str, int, bool, float, complex, bytes, type(None), type(...), Missing, FrozenDict, FrozenList,
     datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID,
-    pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()),
+    pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()), Operation, Outcome,
 })  # fmt: skip
 
 # Read-only for everybody but its source; and an enumeration's members are constants.

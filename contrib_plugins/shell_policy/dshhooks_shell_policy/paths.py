@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from . import credential_files
+
 
 class Kind(enum.Enum):
     """What a path is."""
@@ -211,7 +213,11 @@ def read_kind(path: str) -> Kind | None:
     """Say why reading the normalized ``path`` matters, or None."""
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         return Kind.NETWORK
-    for pattern, kind in ((_SECRET, Kind.SECRET), (_MAYBE_SECRET, Kind.MAYBE_SECRET)):
+    for pattern, kind in (
+        (_SECRET, Kind.SECRET),
+        (_MAYBE_SECRET, Kind.MAYBE_SECRET),
+        (credential_files.PATTERN, Kind.MAYBE_SECRET),
+    ):
         if pattern.search(path):
             return kind
     return _by_example(path, read_kind)

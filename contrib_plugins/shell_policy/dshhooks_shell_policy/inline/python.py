@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from typing import TYPE_CHECKING
 
-from ..paths import Kind, read_kind, write_kind
+from ..paths import Kind, is_precious, read_kind, write_kind
 from ..values import UNKNOWN, Arg, Out
-from .python_names import Names
+from .python_names import Names, parse_python
 from .python_tables import (
     CONNECTS,
     DANGEROUS_MODULES,
     DENIED,
+    DESTROYS,
     DUNDERS,
     EVALUATES,
+    MANAGES,
     MAX_CODE,
+    MOVES,
     REMOVES,
     RUNS_ARGV,
     RUNS_TEXT,
@@ -47,7 +49,7 @@ def judge_python(inv: Invocation, code: Arg, what: str) -> None:
     if text.strip() == UNKNOWN or (not code.known and code.tags & {"net", "descriptor"}):
         inv.dynamic(f"runs {what} that is not known before it runs")
         return
-    tree = _parse(text)
+    tree = parse_python(text)
     if tree is None:
         if UNKNOWN in text:
             inv.dynamic(f"runs {what} that is not known before it runs")
@@ -55,17 +57,6 @@ def judge_python(inv: Invocation, code: Arg, what: str) -> None:
             inv.ask(f"runs {what} that could not be parsed")
         return
     _Visitor(inv, tree).judge(tree)
-
-
-def _parse(text: str) -> ast.Module | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for candidate in (text, text.replace(UNKNOWN, "0")) if UNKNOWN in text else (text,):
-            try:
-                return ast.parse(candidate.lstrip("\ufeff"))
-            except (SyntaxError, ValueError, MemoryError):
-                continue
-    return None
 
 
 class _Visitor(Names):
@@ -283,6 +274,11 @@ class _Visitor(Names):
             "delete_many",
         ):
             self.inv.ask(f"python: calls {func.attr}")
+        elif self._manages() and DESTROYS.fullmatch(func.attr):
+            self.inv.ask(f"python: calls {func.attr} of a library that manages something outside")
+        elif isinstance(func.value, ast.Attribute) and func.value.attr == "git" and self._manages():
+            words = [self.constant(arg) for arg in node.args]
+            self.inv.run([Arg("git"), Arg(func.attr.replace("_", "-")), *(Arg(w) for w in words if isinstance(w, str))])
         elif func.attr in ("extractall", "unpack_archive"):
             self._unpacks(node)
         elif func.attr in ("execute", "executescript", "executemany") and node.args:
@@ -297,6 +293,9 @@ class _Visitor(Names):
             place = self.constant(given)
             if isinstance(place, str):
                 self._write(place)
+
+    def _manages(self) -> bool:
+        return any(name.split(".")[0] in MANAGES for name in self.names.values())
 
     def _is_path(self, node: ast.AST) -> bool:
         while isinstance(node, ast.BinOp):
@@ -314,6 +313,8 @@ class _Visitor(Names):
             writes = (isinstance(mode, str) and set(mode) & set("wax+")) or (function == "os.open" and len(names) > 1)
             if writes and names and isinstance(names[0], str):
                 self._write(names[0])
+        elif function in MOVES and len(names) > 1 and all(isinstance(name, str) for name in names[:2]):
+            self.inv.run([Arg(word) for word in (*MOVES[function], str(names[0]), str(names[1]))])
         else:
             for name in names[:2]:
                 if isinstance(name, str):
@@ -323,6 +324,8 @@ class _Visitor(Names):
 
     def _write(self, path: str, content: object = None) -> None:
         self.inv.write(Arg(path), None)
+        if content == "" and any(is_precious(place) for place in self.inv.places(Arg(path))):
+            self.inv.ask("python: empties " + path)
         if isinstance(content, str) and UNKNOWN not in content:
             self.inv.engine.remember(Arg(path), self.inv.state, Out(content))
         elif re.search(r"(?:\.(?:sh|bash)|/[^./]+|^[^./]+)$", path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from typing import TYPE_CHECKING
 
 from ..values import UNKNOWN
@@ -10,6 +11,18 @@ from .python_tables import DANGEROUS_MODULES, EVALUATES
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
+
+
+def parse_python(text: str) -> ast.Module | None:
+    """Return the syntax tree of Python source, unresolved pieces taken for numbers where need be; None when there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for candidate in (text, text.replace(UNKNOWN, "0")) if UNKNOWN in text else (text,):
+            try:
+                return ast.parse(candidate.lstrip("\ufeff"))
+            except (SyntaxError, ValueError, MemoryError):
+                continue
+    return None
 
 
 class Names:

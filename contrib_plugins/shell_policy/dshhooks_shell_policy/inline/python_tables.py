@@ -95,6 +95,7 @@ DENIED = {
     "importlib.machinery.*": "",
     "boto3.*": "reaches a cloud account",
     "keyring.*": "reads secrets",
+    "crontab.*": "changes what runs on a schedule",
     "browser_cookie3.*": "reads secrets",
     "pynput.*": "records input",
     "winreg.*": "changes the registry",
@@ -116,6 +117,26 @@ DENIED = {
     "bdb.*": "hooks into execution",
     "pdb.*": "",
     "psutil.Process*": "",
+}
+#: Libraries that manage something outside the program, and what they call destroying it.
+MANAGES = frozenset(
+    "docker kubernetes git psutil github gitlab azure google boto botocore openstack digitalocean hcloud linode_api4 libvirt "
+    "pymongo redis elasticsearch opensearchpy influxdb cassandra neo4j pika kafka etcd3 consul hvac fabric ansible_runner "
+    "nomad proxmoxer pyVmomi stripe slack_sdk telegram tweepy cloudflare CloudFlare supabase firebase_admin".split()
+)
+DESTROYS = re.compile(
+    r"(?:prune|kill|terminate|delete|destroy|purge|uninstall|drop|wipe|remove|rmi|revoke|flush|truncate|shutdown|stop)(?:_\w+|all|db)?"
+)
+#: Moves and copies are judged like the commands of that name.
+MOVES = {
+    "os.rename": ("mv",),
+    "os.replace": ("mv",),
+    "os.renames": ("mv",),
+    "shutil.move": ("mv",),
+    "shutil.copy": ("cp",),
+    "shutil.copy2": ("cp",),
+    "shutil.copyfile": ("cp",),
+    "shutil.copytree": ("cp", "-r"),
 }
 REMOVES = frozenset({"os.remove", "os.unlink", "os.rmdir"})
 URL_CALLS = re.compile(

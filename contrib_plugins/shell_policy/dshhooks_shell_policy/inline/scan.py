@@ -29,7 +29,7 @@ _BAD: dict[str, re.Pattern[str]] = {
     ),
     "perl": _p(
         r"\bfork\b|\b(?:unlink|rmdir)\b\s*(?:[;}]|(?:for|if|unless|or|and)\b|$)|\b(?:system|exec|fork|kill|syscall|unlink|rmdir|rename|symlink|link|chmod|chown|truncate|dbmopen|socket|connect|sysopen|opendir)\b\s*(?:\(|[\"'`$@%{<]|qw?\b|q[qxw]?\s*[{(/|\[]|\d|glob)|`|\bqx\b|\beval\b\s*(?!\{)|\bopen\b\s*\(?\s*(?:my\s*)?[\w$*]+\s*,\s*(?:\"|'|q)?\s*[|>+]|\bopen\b\s*\(?[^;]*\|[\"']|\bopen\b\s*\(?\s*\w+\s*,\s*[\"'][^\"']*[|>]"
-        r"|\b(?:IO|File)::(?:Socket|Path|Copy|Temp|Pipe)|\bIPC::|\bSocket\b|\bPOSIX::(?:exec|_exit|system|fork|execv\w*)|\bremove_tree|\brmtree|\bLWP|\bHTTP::|\bNet::|\brequire\b\s+[\"'$]|\bdo\b\s+[\"'$]|s(?P<d>[/|#!,{]).*(?P=d).*(?P=d)\w*ee|\bInline\b|\bAcme|\bDynaLoader|\bXSLoader|&\{|\bsyscall|&\s*\$|<\s*\$ENV|%ENV\b|\$ENV\{\W?\w*(?:TOKEN|SECRET|KEY|PASS)|\bundef\s*\$_|\*\{|\bpack\b.*\beval"
+        r"|\b(?:IO|File)::(?:Socket|Path|Copy|Temp|Pipe)|\bIPC::|\bSocket\b|\bPOSIX::(?:exec|_exit|system|fork|execv\w*)|\bremove_tree|\brmtree|\bmove\s*\(|\bLWP|\bHTTP::|\bNet::|\brequire\b\s+[\"'$]|\bdo\b\s+[\"'$]|s(?P<d>[/|#!,{]).*(?P=d).*(?P=d)\w*ee|\bInline\b|\bAcme|\bDynaLoader|\bXSLoader|&\{|\bsyscall|&\s*\$|<\s*\$ENV|%ENV\b|\$ENV\{\W?\w*(?:TOKEN|SECRET|KEY|PASS)|\bundef\s*\$_|\*\{|\bpack\b.*\beval"
     ),
     "ruby": _p(
         r"\b(?:system|exec|spawn|fork|syscall|trap|load|abort_on_exception|instance_eval|class_eval|module_eval|binding|define_method|send|__send__|public_send|const_get)\b\s*(?:\(|[\"'`:%*]|\s+[\"'%a-z*])|`|%x|\beval\b|\bIO\.(?:popen|write|binwrite|copy_stream|read\s*\(\s*['\"]\|)|\bOpen3|\bPTY|\bProcess\.|\bKernel\.|\bFileUtils\b|\bFile\.(?:delete|unlink|rename|write|chmod|symlink|truncate|open\s*\([^)]*['\"][wa])"
@@ -78,6 +78,10 @@ _COMMAND_CALLS = re.compile(
 )
 _STRING = re.compile(r"\"((?:\\.|[^\"\\\n]){2,300})\"|'((?:\\.|[^'\\\n]){2,300})'")
 _WRITES = re.compile(r"(?:writeFile|appendFile|createWriteStream|writeTextFile)(?:Sync)?\s*\(\s*(['\"])(.*?)\1")
+_SECRET_VARIABLE = re.compile(
+    r"(?i)(?:\benv|getenv|get_env|environ)\W{1,4}\w*\W{0,3}[\"']\w*(?:TOKEN|SECRET|API_?KEY|ACCESS_?KEY|PASSW|CREDENTIAL|PRIVATE_?KEY)\w*[\"']"
+)
+_EMPTIES = re.compile(r"write(?:File|FileSync|TextFile)?\s*\(\s*[\"'][^\"']+[\"']\s*,\s*(?:\"\"|''|``)\s*[),]")
 MAX_CODE = 60_000
 
 
@@ -101,6 +105,10 @@ def judge_tokens(inv: Invocation, language: str, code: Arg, what: str) -> None:
     found = pattern.search(stripped)
     if found:
         inv.ask(f"runs {what} of {language} that uses {found.group().strip()[:40]!r}")
+    if _SECRET_VARIABLE.search(stripped):
+        inv.ask(f"runs {what} of {language} that reads a secret from the environment")
+    if _EMPTIES.search(stripped):
+        inv.ask(f"runs {what} of {language} that empties a file")
     for call in _COMMAND_CALLS.finditer(stripped) if language != "node" or "exec" in stripped else ():
         command = call.group("c") or call.group("b") or call.group("x") or call.group("y")
         if command and found:

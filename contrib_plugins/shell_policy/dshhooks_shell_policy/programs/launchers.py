@@ -293,7 +293,8 @@ def multiplexer(inv: Invocation) -> Out | None:
                 inv.script(arg)
         words = [a for a in inv.args if not a.text.startswith("-") and a.text not in verbs]
         for start in range(min(len(words), 3)):
-            inv.run(words[start:])
+            if " " not in words[start].text:  # one word with blanks is a script, judged above
+                inv.run(words[start:])
     return ANYTHING
 
 
