@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dshhooks import sync as sync
+    from dshhooks.agent.approvals import set_approval_policy as set_approval_policy
     from dshhooks.agent.causes import DisposedCause as DisposedCause
     from dshhooks.agent.causes import ParentCause as ParentCause
     from dshhooks.agent.causes import UserCause as UserCause
     from dshhooks.agent.context import AgentContext as AgentContext
     from dshhooks.agent.handle import Agent as Agent
     from dshhooks.agent.inbox import ResolvedInput as ResolvedInput
+    from dshhooks.agent.initiator import current_initiator as current_initiator
+    from dshhooks.agent.initiator import require_initiator as require_initiator
+    from dshhooks.agent.initiator import with_initiator as with_initiator
+    from dshhooks.agent.initiator import without_initiator as without_initiator
     from dshhooks.agent.prompt import PromptAssembly as PromptAssembly
     from dshhooks.agent.prompt import PromptContext as PromptContext
     from dshhooks.agent.prompt import PromptSection as PromptSection
@@ -73,7 +78,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.agent.causes": ("DisposedCause", "ParentCause", "UserCause"),
     "dshhooks.agent.context": ("AgentContext",),
     "dshhooks.agent.handle": ("Agent",),
+    "dshhooks.agent.approvals": ("set_approval_policy",),
     "dshhooks.agent.inbox": ("ResolvedInput",),
+    "dshhooks.agent.initiator": ("current_initiator", "require_initiator", "with_initiator", "without_initiator"),
     "dshhooks.agent.prompt": ("PromptAssembly", "PromptContext", "PromptSection"),
     "dshhooks.agent.spawn": ("SubagentResult",),
     "dshhooks.config": ("HarnessConfig",),

@@ -42,7 +42,7 @@ class Driver:
     async def when_idle(self) -> None:
         """Wait until nothing runs and nothing that wakes is pending; after disposal, until the driver is done."""
         agent = self.agent
-        if agent.status == "disposed":
+        if agent.status == "disposed" or self.done.is_set():  # or its task was cancelled, and nobody runs what pends
             await self.done.wait()
         elif agent.status == "running" or agent.inbox.waking or self.cancelled_before_run:
             event = anyio.Event()

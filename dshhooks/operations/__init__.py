@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dshhooks.operations.declare import validate_set as validate_set
     from dshhooks.operations.drift import *  # noqa: F403
     from dshhooks.operations.errors import *  # noqa: F403
+    from dshhooks.operations.journal import Record as Record
+    from dshhooks.operations.journal import with_hooks as with_hooks
     from dshhooks.operations.kinds import *  # noqa: F403
     from dshhooks.operations.manifest import *  # noqa: F403
     from dshhooks.operations.observers import ObserverFault as ObserverFault
@@ -54,6 +56,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.operations.errors": (
         "CallError", "DriftRejectedError", "GuardError", "OperationCanceled", "SnapshotError",
     ),
+    "dshhooks.operations.journal": ("Record", "with_hooks"),
     "dshhooks.operations.kinds": ("Operation", "Outcome"),
     "dshhooks.operations.manifest": ("MANIFEST_SCHEMA", "Manifest", "validate_manifest"),
     "dshhooks.operations.observers": ("ObserverFault",),

@@ -32,7 +32,7 @@ def compose(providers: Sequence[Provider]) -> OperationSet:
     """Return one set that asks the providers' guards and observers in the order given.
 
     Raises:
-        OperationConfigError: A provider's set is malformed; the message names the provider.
+        OperationConfigError: A provider's set is malformed; a note names the provider.
     """
     guards: list[Guard] = []
     around: list[Around] = []

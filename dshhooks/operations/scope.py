@@ -163,7 +163,8 @@ class Scope:
         misuse = _misuse(self._call, outcome, terminal)
         try:
             if self._begun:
-                result = self._result(Outcome.FAILED if misuse else Outcome(outcome), error, {} if misuse else terminal)
+                ended, added = (Outcome(outcome), terminal) if misuse is None else (Outcome.FAILED, {})
+                result = self._result(ended, error, added)
                 passing = finish_all(self._context, self._begun, result, self._report)
         finally:
             self._begun = []
@@ -202,10 +203,9 @@ class Scope:
 
 
 def _misuse(call: Call, outcome: object, terminal: dict[str, Any]) -> HookUsageError | None:
-    if outcome not in _OUTCOMES:
+    if type(outcome) is not Outcome and outcome not in _OUTCOMES:
         return HookUsageError(f"{call.operation} cannot end as {outcome!r}; say one of {', '.join(_OUTCOMES)}")
-    unknown = terminal.keys() - terminal_fields(call.payload)
-    if unknown:
+    if terminal and (unknown := terminal.keys() - terminal_fields(call.payload)):
         return HookUsageError(f"{type(call.payload).__name__} has no terminal field {', '.join(sorted(unknown))}")
     return None
 

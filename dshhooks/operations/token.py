@@ -33,10 +33,22 @@ class CancelToken:
         parent: The token of the operation around it; its cancellation and deadline hold here too.
     """
 
-    __slots__ = ("__weakref__", "_children", "_home", "_own_deadline", "_parent", "_source", "_ties")
+    __slots__ = (
+        "__weakref__",
+        "_children",
+        "_home",
+        "_own_deadline",
+        "_parent",
+        "_reason",
+        "_source",
+        "_ties",
+        "cancelled",
+    )
 
     def __init__(self, parent: CancelToken | None = None) -> None:
-        self._source = CancelSource()
+        self.cancelled = False  # True once it, or one around it, was cancelled; never goes back
+        self._reason: Any = None
+        self._source: CancelSource | None = None  # made when somebody asks for the signal
         self._parent = parent
         self._own_deadline = math.inf
         self._children: set[CancelToken] | None = None
@@ -49,17 +61,18 @@ class CancelToken:
     @property
     def signal(self) -> CancelSignal:
         """The same cancellation as a signal, to hand to code that watches one."""
-        return self._source.signal
-
-    @property
-    def cancelled(self) -> bool:
-        """True once this operation, or one around it, was cancelled; never goes back."""
-        return self._source.signal.aborted
+        with _links:
+            if self._source is None:
+                self._source = CancelSource()
+            source = self._source
+        if self.cancelled:
+            source.abort(self._reason)
+        return source.signal
 
     @property
     def reason(self) -> Any:
         """What the first ``cancel`` was given; ``None`` before."""
-        return self._source.signal.reason
+        return self._reason
 
     @property
     def deadline(self) -> float:
@@ -71,13 +84,20 @@ class CancelToken:
 
     def cancel(self, reason: Any = None) -> bool:
         """Cancel the operation and every one inside it; returns whether this call did it."""
-        first = self._source.abort(reason)
-        ties, children = self._below()
+        with _links:
+            if self.cancelled:
+                return False
+            # The flag last: whoever reads it without the lock finds the reason.
+            self._reason, self.cancelled = reason, True
+            source, ties, children = self._source, self._ties, self._children
+            ties, children = tuple(ties) if ties else (), tuple(children) if children else ()
+        if source is not None:
+            source.abort(reason)
         for tie in ties:
             tie.stop(-math.inf)
         for child in children:
             child.cancel(reason)
-        return first
+        return True
 
     def deadline_at_most(self, at: float) -> None:
         """Cancel the work at the latest at ``at``; an earlier deadline stays.
@@ -117,12 +137,9 @@ class CancelToken:
         if self.cancelled:
             child.cancel(self.reason)
 
-    def _below(self) -> tuple[tuple[Tie, ...], tuple[CancelToken, ...]]:
-        with _links:
-            return tuple(self._ties or ()), tuple(self._children or ())
-
     def _lower(self, at: float) -> None:
-        ties, children = self._below()
+        with _links:
+            ties, children = tuple(self._ties or ()), tuple(self._children or ())
         for tie in ties:
             tie.stop(at)
         for child in children:
@@ -157,7 +174,7 @@ class Tie:
                 token._ties = set()
             token._ties.add(self)
         # Only now: what was cancelled or lowered in between has met this tie, or is seen here.
-        if token._source.signal.aborted:
+        if token.cancelled:
             scope.cancel()
         deadline = token.deadline
         if deadline != math.inf:

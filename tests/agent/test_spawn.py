@@ -337,3 +337,15 @@ async def test_a_child_may_do_no_more_than_its_parent() -> None:
         assert [result.is_error for result in results] == [True, True, False]
         assert results[0].error.code == "UNKNOWN_TOOL"
         assert results[1].content[0].text == "Error: not here"
+
+
+async def test_a_driver_that_was_cancelled_keeps_nobody_waiting() -> None:
+    """Its host is going down: what is pending will never run, and who cleans up must not wait for it."""
+    async with host(steps=[Say("a")]) as h:
+        agent = await h.run("one")
+        agent.driver.done.set()
+        agent.queue("two")
+        agent.cancel()
+        with anyio.fail_after(5):
+            await agent.when_idle()
+        agent.driver.done = anyio.Event()
