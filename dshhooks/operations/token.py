@@ -34,19 +34,11 @@ class CancelToken:
     """
 
     __slots__ = (
-        "__weakref__",
-        "_children",
-        "_home",
-        "_own_deadline",
-        "_parent",
-        "_reason",
-        "_source",
-        "_ties",
-        "cancelled",
-    )
+        "__weakref__", "_cancelled", "_children", "_home", "_own_deadline", "_parent", "_reason", "_source", "_ties",
+    )  # fmt: skip
 
     def __init__(self, parent: CancelToken | None = None) -> None:
-        self.cancelled = False  # True once it, or one around it, was cancelled; never goes back
+        self._cancelled = False
         self._reason: Any = None
         self._source: CancelSource | None = None  # made when somebody asks for the signal
         self._parent = parent
@@ -70,6 +62,11 @@ class CancelToken:
         return source.signal
 
     @property
+    def cancelled(self) -> bool:
+        """True once this operation, or one around it, was cancelled; never goes back."""
+        return self._cancelled
+
+    @property
     def reason(self) -> Any:
         """What the first ``cancel`` was given; ``None`` before."""
         return self._reason
@@ -85,12 +82,12 @@ class CancelToken:
     def cancel(self, reason: Any = None) -> bool:
         """Cancel the operation and every one inside it; returns whether this call did it."""
         with _links:
-            if self.cancelled:
+            if self._cancelled:
                 return False
             # The flag last: whoever reads it without the lock finds the reason.
-            self._reason, self.cancelled = reason, True
-            source, ties, children = self._source, self._ties, self._children
-            ties, children = tuple(ties) if ties else (), tuple(children) if children else ()
+            self._reason, self._cancelled = reason, True
+            source = self._source
+            ties, children = tuple(self._ties or ()), tuple(self._children or ())
         if source is not None:
             source.abort(reason)
         for tie in ties:
