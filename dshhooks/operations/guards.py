@@ -68,20 +68,20 @@ class _Interrupted(Exception):
 async def _waited(
     answer: Any, context: Context, token: CancelToken, limit: float | None
 ) -> tuple[Any, BaseException | None]:
-    fault: BaseException | None = None
-    with token.tied() as derived, anyio.move_on_after(limit) as waiting:
-        try:
+    try:
+        with token.tied() as derived, anyio.move_on_after(limit) as waiting:
             if isawaitable(answer):
                 answer = await Driven(context, answer)
-        except BaseException as exc:
-            if is_genuine_cancellation(exc) or not is_containable(exc):
-                raise
-            answer, fault = None, exc
+    except BaseException as exc:
+        # Out here, once the scopes have taken what was theirs out of a group.
+        if is_genuine_cancellation(exc) or not is_containable(exc):
+            raise
+        return None, exc
     if derived.caught:
         return None, _Interrupted()
     if waiting.cancelled_caught:
         return None, TimeoutError(f"the guard had not answered after {limit} s")
-    return answer, fault
+    return answer, None
 
 
 def _is_denial(answer: Any) -> bool:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from inspect import isawaitable
-from types import GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 from attrs import frozen
@@ -88,8 +88,8 @@ def begin(context: Context, index: int, around: Around, call: Any, report: Repor
 
 def _begun(fn: Callable[[Any], Any], call: Any) -> Finish | None:
     answer = fn(call)
-    if answer is None:
-        return None
+    if answer is None or type(answer) is FunctionType:
+        return answer
     if type(answer) is GeneratorType:
         return None if next(answer, _ENDED) is _ENDED else _Rest(answer)
     if isawaitable(answer) or not callable(answer):

@@ -365,3 +365,24 @@ async def _interrupted(guard: Any, begin: Any) -> Any:
     scope = await runner([guard], [begin]).start(call())
     scope.finish(classify(scope.refusal), scope.refusal)
     return scope.refusal
+
+
+async def test_a_guard_that_breaks_while_it_is_interrupted():
+    """E1, E3: whatever comes out of its task group, starting does not raise and the operation is refused."""
+
+    async def breaks():
+        try:
+            await anyio.sleep_forever()
+        finally:
+            raise ValueError("secret")
+
+    async def guard(_call):
+        async with anyio.create_task_group() as group:
+            group.start_soon(breaks)
+            await anyio.sleep(0)
+            current_operation().cancel("stop")
+            await anyio.sleep_forever()
+
+    found = await _interrupted(guard, allow)
+    assert type(found) in (GuardError, OperationCanceled)
+    assert "secret" not in f"{found!r}"
