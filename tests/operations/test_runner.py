@@ -379,7 +379,7 @@ async def test_a_guard_that_breaks_while_it_is_interrupted():
     async def guard(_call):
         async with anyio.create_task_group() as group:
             group.start_soon(breaks)
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
             current_operation().cancel("stop")
             await anyio.sleep_forever()
 

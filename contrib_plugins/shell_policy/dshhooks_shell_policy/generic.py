@@ -53,8 +53,8 @@ _SINKS = re.compile(
 )
 _REMOTE = re.compile(r"(?:https?|ftp|git|ssh)(?:\+\w+)?://(?!localhost|127\.|0\.0\.0\.0|\[::1)|git\+", re.IGNORECASE)
 _USUAL = re.compile(
-    r"https://(?:[\w-]+\.)*(?:npmjs\.org|yarnpkg\.com|pypi\.org|pythonhosted\.org|pytorch\.org|rubygems\.org|crates\.io|nuget\.org|"
-    r"maven\.org|apache\.org|golang\.org|packagist\.org|anaconda\.org|nvidia\.com|github\.com|debian\.org|ubuntu\.com)(?:[:/]|$)"
+    r"https://(?:[\w-]+\.)*(?:npmjs|yarnpkg|pypi|pythonhosted|pytorch|rubygems|crates|nuget|maven|apache|golang|packagist|"
+    r"anaconda|nvidia|github|debian|ubuntu)\.(?:org|com|io)(?:[:/]|$)"
 )
 _TEMPORARY = re.compile(r"(?:/tmp|/var/tmp|/dev/shm|/dev/fd|/dev/stdin)(?:/|$)")
 _CODE_FILE = re.compile(
