@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
+
 from dshhooks.operations import (
     Around,
     Call,
@@ -70,3 +72,13 @@ def runner(
     checks = [each if isinstance(each, Guard) else Guard(operation, each) for each in guards or ()]
     begins = [each if isinstance(each, Around) else Around(operation, each) for each in around or ()]
     return compile_set(OperationSet("v1" if checks else "", checks, begins), **options)
+
+
+async def started(seen: list[Any] | None = None, *begins: Any, operation: Operation = Operation.TOOL_CALL) -> Any:
+    """A started operation that writes down its result."""
+    return await runner([], [results([] if seen is None else seen), *begins], operation).start(call(operation))
+
+
+async def forever() -> None:
+    """A body that has to be cancelled."""
+    await anyio.sleep_forever()
