@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NoReturn
@@ -65,7 +66,13 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_decode: Final[Callable[[str], Any]] = json.JSONDecoder(parse_constant=_constant).decode
+def _number(text: str) -> float | None:
+    """Return a number; null for one like 1e999, which is JSON and cannot be written as JSON again."""
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+_decode: Final[Callable[[str], Any]] = json.JSONDecoder(parse_constant=_constant, parse_float=_number).decode
 
 
 def read_reply(text: str) -> dict[str, Any] | None:

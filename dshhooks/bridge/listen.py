@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import select
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Final
 
 import anyio
@@ -52,7 +54,7 @@ class Protocol:
         try:
             request = _request(line)
             if "id" in request:
-                echo["id"] = request["id"]
+                echo["id"] = _echoed(request["id"])
             answer = {"ok": True, **await self._operation(request)(request)}
         except (_Refused, BridgeError) as exc:
             answer = {"ok": False, "error": str(exc)}
@@ -100,6 +102,14 @@ def _request(line: bytes) -> dict[str, Any]:
     return request
 
 
+def _echoed(value: Any) -> Any:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        raise _Refused("id is not JSON: it has NaN or Infinity, or is nested too deep") from None
+    return value
+
+
 def encoded(answer: Mapping[str, Any]) -> bytes:
     """Return an answer as a line; in ASCII, so that lone surrogates and odd line ends stay escaped."""
     return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
@@ -115,13 +125,13 @@ async def serve(runtime: HookRuntime, reads: int = 0, writes: int = 1) -> None:
     """
     protocol = Protocol(runtime)
     limit = runtime.options.limits.line
-    async with runtime:
-        async for line in _lines(reads, limit):
-            if line is None:
-                answer: bytes | None = encoded({"ok": False, "error": f"the line is longer than {limit} bytes"})
-            else:
-                answer = await protocol.answer(line)
+    async with runtime, aclosing(_lines(reads, limit)) as lines:
+        async for line in lines:
             try:
+                if line is None:
+                    answer: bytes | None = encoded({"ok": False, "error": f"the line is longer than {limit} bytes"})
+                else:
+                    answer = await _answered(protocol, line, writes)
                 await _write(writes, answer or b"")
             except BrokenPipeError:
                 return
@@ -129,7 +139,40 @@ async def serve(runtime: HookRuntime, reads: int = 0, writes: int = 1) -> None:
                 return
 
 
-async def _lines(reads: int, limit: int) -> AsyncIterator[bytes | None]:
+async def _answered(protocol: Protocol, line: bytes, writes: int) -> bytes | None:
+    """Answer a line; once nobody can read the answer, running hooks are ended.
+
+    Raises:
+        BrokenPipeError: That is so.
+    """
+    unread = False
+
+    async def watch() -> None:
+        nonlocal unread
+        if unread := await _unread(writes):
+            tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        answer = await protocol.answer(line)
+        tasks.cancel_scope.cancel()
+    if unread:
+        raise BrokenPipeError
+    return answer
+
+
+async def _unread(writes: int) -> bool:
+    """Wait until the other end is closed; ``False``: that cannot be seen, or somebody sends something there."""
+    try:
+        await anyio.wait_readable(writes)  # the end of a pipe to write to wakes for an error, which is this one
+    except (OSError, ValueError):
+        return False
+    poll = select.poll()
+    poll.register(writes, 0)
+    return bool(poll.poll(0))
+
+
+async def _lines(reads: int, limit: int) -> AsyncGenerator[bytes | None, None]:
     """Yield lines without their ends, the last one also without a newline; ``None`` for one that is too long."""
     held, skipping = bytearray(), False
     while data := await _read(reads):

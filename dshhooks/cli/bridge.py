@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dshhooks.cli.bridge_files import import_, trust
-from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note
+from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note, require_pinned
 from dshhooks.cli.options import stdin_text, stdout_kept
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def bridge() -> None:
 @bridge_flags
 def validate(flags: Flags, strict: bool, as_json: bool) -> None:
     """Check the hook files: exits 0 when they are fine, 1 when not. Nothing is run."""
-    with opened(flags, trust=lambda _source: True) as runtime:
+    with opened(flags, tell=False, trust=lambda _source: True) as runtime:
         notes = runtime.diagnostics
     if as_json:
         print_json([note.as_json() for note in notes])
@@ -60,6 +60,7 @@ def run(flags: Flags, event: str, payload: str | None, subject: str | None, ask_
 
     given = _payload(payload)
     with opened(flags) as runtime:
+        require_pinned(runtime)
         dispatch: Dispatch = run_loop(_dispatched, runtime, event, given, subject)
     sys.exit({"deny": 2, "ask": 3 if ask_exit else 0}.get(dispatch.outcome.decision, 0))
 
@@ -134,6 +135,7 @@ def explain(flags: Flags, event: str, payload: str | None, subject: str | None, 
 
     given = _payload(payload)
     with opened(flags) as runtime:
+        require_pinned(runtime)
         lines = [line.as_json() for line in runtime.explain(event, given, subject=subject)]
         if execute:
             dispatch = run_loop(_executed, runtime, event, given, subject)

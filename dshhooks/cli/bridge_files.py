@@ -50,7 +50,7 @@ def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> 
 
 
 def _project_files(flags: Flags) -> list[str]:
-    with opened(flags, trust=lambda _source: True) as runtime:
+    with opened(flags, tell=False, trust=lambda _source: True) as runtime:
         return [source.file for source in runtime.sources if source.scope in ("project", "local")]
 
 

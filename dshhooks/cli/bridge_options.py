@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dshhooks.bridge.options import BridgeOptions
     from dshhooks.bridge.runtime import HookRuntime
 
-__all__ = ["Flags", "bridge_flags", "opened", "print_json", "print_note"]
+__all__ = ["Flags", "bridge_flags", "opened", "print_json", "print_note", "require_pinned"]
 
 _HISTORY = Path(".local", "state", "dshhooks", "bridge-history.jsonl")
 
@@ -138,13 +138,20 @@ def bridge_flags(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def opened(flags: Flags, **changes: Any) -> Iterator[HookRuntime]:
-    """Make the runtime. Plugins are loaded only when a file names a type of hooks nobody here knows."""
+def opened(flags: Flags, *, tell: bool = True, **changes: Any) -> Iterator[HookRuntime]:
+    """Make the runtime. Plugins are loaded only when a file names a type of hooks nobody here knows.
+
+    Args:
+        flags: What the command line says.
+        tell: Say on stderr what is wrong with the files: a hook that was dropped guards nothing.
+        **changes: Options that differ from what the flags say.
+    """
     from dshhooks.bridge.runtime import HookRuntime
 
     options = flags.options(**changes)
     runtime = HookRuntime(options)
     if not any(note.code == "type-unknown" for note in runtime.diagnostics):
+        _tell(runtime, tell)
         yield runtime
         return
     from dshhooks.bridge.handlers.base import Handlers
@@ -153,9 +160,28 @@ def opened(flags: Flags, **changes: Any) -> Iterator[HookRuntime]:
     harness = build((click.get_current_context().find_object(Switches) or Switches()).load())
     try:
         harness.plugins.raise_problems()
-        yield HookRuntime(options, handlers=Handlers.of(harness.hooks))
+        runtime = HookRuntime(options, handlers=Handlers.of(harness.hooks))
+        _tell(runtime, tell)
+        yield runtime
     finally:
         harness.hooks.close()
+
+
+def _tell(runtime: HookRuntime, tell: bool) -> None:
+    for note in runtime.diagnostics if tell else ():
+        if note.level != "info" and note.code != "file-untrusted":  # the runtime itself tells of that
+            print_note(note, err=True)
+
+
+def require_pinned(runtime: HookRuntime) -> None:
+    """Refuse to go on without the file somebody named: its guards would be silent, not absent.
+
+    Raises:
+        ClickException: It could not be read.
+    """
+    for source in runtime.sources:
+        if source.scope == "pinned" and not source.loaded:
+            raise click.ClickException(f"{source.file} could not be used: nothing was run")
 
 
 def print_json(document: Any) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from dshhooks.bridge.listen import Protocol, serve
 from tests.bridge.kit import write
-from tests.bridge.runtime_kit import alive, hooks_on, pid_in, runtime, shell
+from tests.bridge.runtime_kit import alive, hooks_on, pid_in, runtime, shell, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,6 +91,44 @@ def test_dispatch(tmp_path):
     assert (answer["ok"], answer["id"], answer["canonical"]) == (True, "x", "tool:before")
     assert answer["outcome"]["decision"] == "deny"
     assert set(answer["runs"][0]) == {"hook", "outcome", "durationMs"}
+
+
+@pytest.mark.parametrize("number", ["NaN", "[1e999]", "[" * 985 + "]" * 985])
+def test_an_id_that_no_answer_can_hold(tmp_path, number):
+    """Python reads more than JSON can say; an answer is JSON all the same."""
+    _, answers, _ = talk(tmp_path, data=b'{"op":"ping","id":%s}\n{"op":"ping"}\n' % number.encode())
+    assert [answer["ok"] for answer in answers] == [False, True]
+    assert "id" not in answers[0]
+
+
+def test_a_hook_runs_and_nobody_reads(tmp_path):
+    """A host that is gone has no use for its hooks: they are ended, and the process ends quietly."""
+    with listening(tmp_path, shell("echo $$ > pid; exec sleep 60")) as process:
+        assert ask(process, op="ping")["ok"] is True
+        process.stdin.write(b'{"op":"dispatch","event":"PreToolUse"}\n')
+        process.stdin.flush()
+        while not pid_in(tmp_path / "pid"):
+            assert process.poll() is None
+        process.stdout.close()
+        assert process.wait(20) == 0
+        assert not alive(pid_in(tmp_path / "pid"))
+
+
+@pytest.mark.anyio
+async def test_nobody_reads_in_any_loop(tmp_path):
+    """The same inside a host's own loop, whichever it is: the hook ends, and serving does."""
+    (reads, feeds), (shows, writes) = os.pipe(), os.pipe()
+    made = runtime(tmp_path, shell("echo $$ > pid; exec sleep 60"))
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve, made, reads, writes)
+            os.write(feeds, b'{"op":"dispatch","event":"PreToolUse"}\n')
+            await until(lambda: pid_in(tmp_path / "pid"))
+            os.close(shows)
+    assert not alive(pid_in(tmp_path / "pid"))
+    assert [record["outcome"] for record in made.history.recent] == ["aborted"]
+    for end in (reads, feeds, writes):
+        os.close(end)
 
 
 def test_reload(tmp_path):

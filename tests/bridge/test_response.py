@@ -213,6 +213,11 @@ class TestAnswers:
         outcome = decode(0, scoped(None, updatedInput={"command": "x"}), profile=profile)
         assert (outcome.update_input, codes(outcome)) == ({"command": "x"}, ["answer-rewrites-input"])
 
+    def test_a_number_without_end(self):
+        """1e999 is JSON, and nobody could write the infinity it is read as: it is null, and a deny beside it stays."""
+        outcome = decode(0, scoped("deny", updatedInput={"a": 0}).replace("0", "[-1e999, 1.5]"))
+        assert (outcome.decision, outcome.update_input) == ("deny", {"a": [None, 1.5]})
+
     def test_ok_is_heard_from_every_kind(self):
         """ok:false denies, whatever the event block says; ok:true decides nothing."""
         document = {"ok": False, **json.loads(scoped("allow", "Stop"))}

@@ -62,6 +62,30 @@ def test_run(project, hooks, event, code, decision):
         assert done.json["outcome"]["decision"] == decision
 
 
+@pytest.mark.parametrize("verb", ["run", "explain"])
+@pytest.mark.parametrize("text", [None, "{", "[]"])
+def test_a_file_somebody_named_that_cannot_be_used(project, verb, text):
+    """Exit 1, said on stderr, nothing on stdout: guards that are misspelled must not look like guards that agree."""
+    file = project.folder / "guards.json"
+    if text is not None:
+        file.write_text(text)
+    done = bridge(project, verb, "--event", "PreToolUse", "--config", str(file))
+    assert (done.code, done.out) == (1, "")
+    assert "guards.json could not be used" in done.err
+
+
+def test_what_is_wrong_with_files_is_said(project):
+    """On stderr, by every verb that goes on without them; `validate` says it once, on stdout."""
+    write(project.folder / "home/.claude/settings.json", "{")
+    write(project.folder / "home/.codex/hooks.json", hooks_on("PreToolUse", shell("exit 2"), {"type": "mcp_tool"}))
+    done = bridge(project, "run", "--event", "PreToolUse")
+    assert done.code == 2
+    assert "json-invalid" in done.err
+    assert "mcp_tool" in done.err
+    checked = bridge(project, "validate")
+    assert (checked.code, checked.err, checked.out.count("json-invalid")) == (1, "", 1)
+
+
 @pytest.mark.parametrize(("arguments", "code"), [((), 0), (("--ask-exit",), 3)])
 def test_an_ask(project, hooks, arguments, code):
     """0, with the decision in the document; 3 when asked for."""
