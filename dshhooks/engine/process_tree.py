@@ -113,13 +113,29 @@ def _send(entry: _Entry, number: int) -> None:
     """Signal one process through a handle: its number may be a stranger's by now."""
     try:
         handle = os.pidfd_open(entry.pid)
-    except OSError:
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):
+        _send_by_number(entry, number)
         return
     try:
-        now = _read(entry.pid)
-        if now is not None and now.started == entry.started:
+        if _is_the_same(entry):
             signal.pidfd_send_signal(handle, number)
     except OSError:
         return
     finally:
         os.close(handle)
+
+
+def _send_by_number(entry: _Entry, number: int) -> None:
+    """Signal one process where there are no handles (an old kernel, or a Python built for one)."""
+    try:
+        if _is_the_same(entry):
+            os.kill(entry.pid, number)
+    except OSError:
+        return
+
+
+def _is_the_same(entry: _Entry) -> bool:
+    now = _read(entry.pid)
+    return now is not None and now.started == entry.started
