@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dshhooks.agent.prompt import PromptService
     from dshhooks.agent.registry import AgentRegistry, Setup
     from dshhooks.llm.service import LlmService
+    from dshhooks.operations.declare import OperationSet
+    from dshhooks.operations.host import Operations
     from dshhooks.session.manager import Sessions
 
 __all__ = ["Harness", "build"]
@@ -33,7 +35,7 @@ class Harness:
     """A host: its hooks, the plugins it loaded, the tools; models, sessions and agents.
 
     Made by :meth:`open`. Attributes: ``config``, ``hooks``, ``plugins``, ``tools``, ``llm``, ``sessions``, ``prompts``,
-    ``agents``.
+    ``agents``, ``operations``.
     """
 
     llm: LlmService
@@ -45,6 +47,11 @@ class Harness:
         self.config, self.hooks, self.plugins, self.tools = config, hooks, plugins, tools
         self._tasks: Any = None
 
+    @property
+    def operations(self) -> Operations:
+        """Whom this host's operations tell and ask."""
+        return self.tools.operations
+
     @classmethod
     @asynccontextmanager
     async def open(
@@ -53,6 +60,7 @@ class Harness:
         *,
         plugins: Sequence[Any] = (),
         store: Any = None,
+        operations: OperationSet | None = None,
     ) -> AsyncIterator[Harness]:
         """Start a host, and stop it when the block ends: agents are disposed, sessions flushed, plugins taken out.
 
@@ -60,12 +68,14 @@ class Harness:
             config: A file, a configuration, or ``None`` for the nearest file (api.md "Configuration").
             plugins: Plugin objects or classes that take part beside the installed ones, the first one outermost.
             store: A session store instead of the configured one.
+            operations: Guards and observers of the host's own, before every plugin's.
 
         Raises:
+            OperationConfigError: ``operations`` is malformed; nothing was started.
             ConfigError: The configuration is wrong.
             StartError: The configured plugins do not allow a start; fail closed.
         """
-        harness = build(config, plugins)
+        harness = build(config, plugins, operations)
         if harness.plugins.problems:
             harness.hooks.close()
             harness.plugins.raise_problems()
@@ -187,11 +197,16 @@ class Harness:
         )
 
 
-def build(config: str | os.PathLike[str] | HarnessConfig | None = None, plugins: Sequence[Any] = ()) -> Harness:
+def build(
+    config: str | os.PathLike[str] | HarnessConfig | None = None,
+    plugins: Sequence[Any] = (),
+    operations: OperationSet | None = None,
+) -> Harness:
     """Compose hooks, plugins and tools without refusing to start, so that the load report can be shown.
 
     Raises:
         ConfigError: The configuration is wrong.
+        OperationConfigError: ``operations`` is malformed.
         PluginError: A plugin object passed in does not fit.
     """
     if not isinstance(config, HarnessConfig):
@@ -200,6 +215,8 @@ def build(config: str | os.PathLike[str] | HarnessConfig | None = None, plugins:
     hooks.set_policy_combination(config.tools.policy_combination)
     tools = ToolRegistry(hooks)
     tools.approvals.policy = config.approval.policy
+    if operations is not None:
+        tools.operations.adopt(operations)
     try:
         return Harness(config, hooks, load_plugins(hooks, config, plugins), tools)
     except BaseException:

@@ -10,7 +10,7 @@ from dshhooks.engine.observe import contained, contained_now
 from dshhooks.engine.plan import Implementation, Plan
 from dshhooks.engine.trace import TraceRecord, note_shadow, outcome_of
 
-__all__ = ["ask_shadows", "shadowed"]
+__all__ = ["ask_shadow", "ask_shadows", "shadowed"]
 
 log = logging.getLogger("dshhooks.shadow")
 
@@ -18,10 +18,15 @@ log = logging.getLogger("dshhooks.shadow")
 async def shadowed(plan: Plan, args: tuple[Any, ...], default: Any = None, body: Any = None) -> Any:
     """Ask the shadowed plugins first, record what they would have done, then run the chain that counts."""
     for impl in plan.shadows:
-        with note_shadow(impl) as record:
-            _write_down(impl, await contained(impl, args), record)
+        await ask_shadow(impl, args)
     run = around if plan.wrappers else plan.inner
     return await run(plan, args, default, body)
+
+
+async def ask_shadow(impl: Implementation, args: tuple[Any, ...]) -> None:
+    """Ask one shadowed implementation and record what it would have done."""
+    with note_shadow(impl) as record:
+        _write_down(impl, await contained(impl, args), record)
 
 
 def ask_shadows(plan: Plan, args: tuple[Any, ...]) -> None:

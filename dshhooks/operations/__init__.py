@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from dshhooks.operations.declare import validate_set as validate_set
     from dshhooks.operations.drift import *  # noqa: F403
     from dshhooks.operations.errors import *  # noqa: F403
+    from dshhooks.operations.host import Operations as Operations
     from dshhooks.operations.journal import Record as Record
     from dshhooks.operations.journal import with_hooks as with_hooks
     from dshhooks.operations.kinds import *  # noqa: F403
     from dshhooks.operations.manifest import *  # noqa: F403
     from dshhooks.operations.observers import ObserverFault as ObserverFault
     from dshhooks.operations.payloads import *  # noqa: F403
+    from dshhooks.operations.place import Place as Place
+    from dshhooks.operations.place import current_place as current_place
     from dshhooks.operations.providers import Provider as Provider
     from dshhooks.operations.providers import compose as compose
     from dshhooks.operations.providers import compose_revisions as compose_revisions
@@ -56,6 +59,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.operations.errors": (
         "CallError", "DriftRejectedError", "GuardError", "OperationCanceled", "SnapshotError",
     ),
+    "dshhooks.operations.host": ("Operations",),
+    "dshhooks.operations.place": ("Place", "current_place"),
     "dshhooks.operations.journal": ("Record", "with_hooks"),
     "dshhooks.operations.kinds": ("Operation", "Outcome"),
     "dshhooks.operations.manifest": ("MANIFEST_SCHEMA", "Manifest", "validate_manifest"),

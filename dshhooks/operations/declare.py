@@ -26,10 +26,12 @@ class Guard:
         operation: A guardable operation.
         check: ``check(call)``, plain or async. Returns ``None`` to let it pass, ``deny(code, reason)`` to refuse
             (raising that is the same). Any other answer, and any other exception, blocks it as a failure of the guard.
+        plugin: Whose it is, to be named when it fails; empty for the host's own.
     """
 
     operation: Operation
     check: Callable[[Any], Any]
+    plugin: str = ""
 
 
 @frozen

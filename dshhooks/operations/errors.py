@@ -5,7 +5,7 @@
     HarnessError
     ├── CallError               the owner described its operation wrongly          OPERATION_CALL
     ├── SnapshotError           a payload holds something that cannot be frozen    OPERATION_SNAPSHOT
-    ├── GuardError              a guard failed; the operation is blocked           OPERATION_BLOCKED
+    ├── GuardError              a guard failed; the operation is blocked           OPERATION_BLOCKED, PLUGIN_FAILED
     ├── OperationCanceled       an observer, or the owner, cancelled this operation only  OPERATION_CANCELED
     └── DriftRejectedError      a session is not resumed under another policy      DRIFT_REJECTED
 
@@ -59,17 +59,20 @@ class GuardError(HarnessError):
         index: Its position among all guards of the set.
         cause: What it raised, or what is wrong with its answer. A plain attribute and not ``__cause__``, which every
             traceback would print. For trusted code only.
+        plugin: The plugin whose ``operation_guard`` it is; empty for a guard of the host's own.
     """
 
-    def __init__(self, operation: Operation, index: int, cause: BaseException | None = None) -> None:
-        super().__init__(f"{operation} was blocked: guard {index} failed", "OPERATION_BLOCKED")
+    def __init__(self, operation: Operation, index: int, cause: BaseException | None = None, plugin: str = "") -> None:
+        who = f"plugin {plugin!r} failed in hook 'operation_guard'" if plugin else f"guard {index} failed"
+        super().__init__(f"{operation} was blocked: {who}", "PLUGIN_FAILED" if plugin else "OPERATION_BLOCKED")
         self.operation = operation
         self.index = index
         self.cause = cause
+        self.plugin = plugin
 
     def __reduce__(self) -> Any:
         # A copy that leaves the process leaves the cause, and its text, behind.
-        return type(self), (self.operation, self.index)
+        return type(self), (self.operation, self.index, None, self.plugin)
 
 
 class OperationCanceled(HarnessError):

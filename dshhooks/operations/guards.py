@@ -48,7 +48,7 @@ async def ask(
             if type(fault) is _Interrupted:
                 return OperationCanceled(call.operation, token.reason)
         if answer is not None or fault is not None:
-            return _judged(call, index, answer, fault)
+            return _judged(call, index, guard.plugin, answer, fault)
     return None
 
 
@@ -88,9 +88,9 @@ def _is_denial(answer: Any) -> bool:
     return issubclass(type(answer), Denial)
 
 
-def _judged(call: Any, index: int, answer: Any, fault: BaseException | None) -> Refusal:
+def _judged(call: Any, index: int, plugin: str, answer: Any, fault: BaseException | None) -> Refusal:
     if fault is None and not _is_denial(answer):
         discard(answer)
         fault = InvalidDecisionError(f"a guard answered with {type(answer).__name__}; expected a Denial or None")
     claimed = answer if fault is None else fault
-    return as_denial(claimed) or GuardError(call.operation, index, claimed)
+    return as_denial(claimed) or GuardError(call.operation, index, claimed, plugin)

@@ -11,6 +11,7 @@ from dshhooks.engine.contribution import contribute
 from dshhooks.engine.faults import discard, is_fault, origin, plugin_failed
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
+from dshhooks.operations.host import Operations
 from dshhooks.tools.approval import Approvals
 from dshhooks.tools.contribution import PluginRegistry
 from dshhooks.tools.definition import ToolDefinition, check_definition, check_timeout, is_coroutine_callable
@@ -37,6 +38,7 @@ class ToolRegistry:
 
     def __init__(self, hooks: Hooks | None = None) -> None:
         self.hooks = hooks if hooks is not None else Hooks()
+        self.operations = Operations(self.hooks)
         self.approvals = Approvals(self.hooks)
         self._layers = Layers()
         self.pipeline = Pipeline(self.hooks, self._layers, self.approvals)
