@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from dshhooks.bridge.handlers.table import Handlers
 from dshhooks.config import HarnessConfig, load_config
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dshhooks.agent.registry import AgentRegistry, Setup
     from dshhooks.llm.service import LlmService
     from dshhooks.operations.declare import OperationSet
+    from dshhooks.operations.drift import Decider
     from dshhooks.operations.host import Operations
     from dshhooks.session.manager import Sessions
 
@@ -108,7 +110,7 @@ class Harness:
 
         self.llm = LlmService(self.hooks)
         store = store if store is not None else open_store(self.config.store.url)
-        self.sessions = Sessions(self.hooks, store, self.spawn)
+        self.sessions = Sessions(self.hooks, store, self.spawn, operations=self.operations)
         self.prompts = PromptService(self.hooks, self.tools)
         self.agents = AgentRegistry(self)
 
@@ -134,6 +136,9 @@ class Harness:
         self._tasks.start_soon(self._contained, work)
 
     async def _contained(self, work: Coroutine[Any, Any, Any]) -> None:
+        from dshhooks.operations.context import adopt
+
+        adopt(None)  # it may outlive the operation it was begun in, whose end must not cancel it
         try:
             await work
         except BaseException as exc:
@@ -176,14 +181,35 @@ class Harness:
         provider: str | None = None,
         model: str | None = None,
         setup: Setup | None = None,
+        allow_policy_drift: bool = False,
+        drift_decider: Decider | None = None,
     ) -> Agent:
         """Continue a stored session, repaired if its process died.
 
+        Args:
+            session_id: The session.
+            provider: The model's provider; the one it used last by default.
+            model: The model; the one it used last by default.
+            setup: As for :meth:`create_agent`.
+            allow_policy_drift: Go on although the policy revision of the operation guards is another one than the
+                session was last accepted under; that one is recorded, and from then on counts.
+            drift_decider: Gets everything that has changed and answers ``True`` to go on; instead of the default rule,
+                by which only another policy revision is refused.
+
         Raises:
             HarnessError: ``SESSION_NOT_FOUND``, ``SESSION_LOCKED``, or there is no store that keeps sessions.
+            DriftRejectedError: It does not go on under what has changed, ``.assessment``; the session stays as it was.
         """
         session = await self.sessions.resume(session_id)
-        return await self.agents.publish(session, self._options(provider, model, session), "resume", setup=setup)
+        options = self._options(provider, model, session)
+        return await self.agents.publish(
+            session,
+            options,
+            "resume",
+            setup=setup,
+            allow_policy_drift=allow_policy_drift,
+            drift_decider=drift_decider,
+        )
 
     def _options(self, provider: str | None, model: str | None, session: Any = None) -> Any:
         from dshhooks.agent.handle import AgentOptions
@@ -215,6 +241,7 @@ def build(
     hooks.set_policy_combination(config.tools.policy_combination)
     tools = ToolRegistry(hooks)
     tools.approvals.policy = config.approval.policy
+    Handlers.of(hooks)  # from now on every plugin is asked for kinds of external hooks
     if operations is not None:
         tools.operations.adopt(operations)
     try:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dshhooks.bridge.errors import UnknownEventError as UnknownEventError
     from dshhooks.bridge.folding import fold as fold
     from dshhooks.bridge.handlers.base import Handler as Handler
-    from dshhooks.bridge.handlers.base import Handlers as Handlers
     from dshhooks.bridge.handlers.base import Job as Job
+    from dshhooks.bridge.handlers.table import Handlers as Handlers
     from dshhooks.bridge.journal import HookInvoked as HookInvoked
     from dshhooks.bridge.journal import HookResult as HookResult
     from dshhooks.bridge.model import Configuration as Configuration
@@ -44,7 +44,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "errors": ("BridgeError", "PayloadError", "UnknownEventError"),
     "folding": ("fold",),
     "journal": ("HookInvoked", "HookResult"),
-    "handlers.base": ("Handler", "Handlers", "Job"),
+    "handlers.base": ("Handler", "Job"),
+    "handlers.table": ("Handlers",),
     "model": ("Configuration", "Diagnostic", "Explanation", "Group", "Hook", "Source"),
     "options": ("BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"),
     "outcomes": ("Dispatch", "FoldedOutcome", "Outcome", "RawResult", "Run"),

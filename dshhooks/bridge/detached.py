@@ -27,9 +27,13 @@ class Detached:
 
     The dispatch that starts one returns at once, and the host's loop may end before the run does: so they have a
     thread with a loop, made with the first of them.
+
+    Args:
+        most: How many run at the same time: an agent makes events faster than slow hooks end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
         self._lock = threading.Lock()
         self._loop: tuple[BlockingPortal, threading.Thread] | None = None
         self._running: dict[Future[Any], str] = {}
@@ -37,15 +41,18 @@ class Detached:
     def __len__(self) -> int:
         return len(self._running)
 
-    def start(self, run: Callable[[], Awaitable[object]], owner: str = "") -> None:
-        """Start a run for ``owner``, a session or nobody; what it raises is logged."""
+    def start(self, run: Callable[[], Awaitable[object]], owner: str = "") -> bool:
+        """Start a run for ``owner``, a session or nobody; ``False``: too many run. What it raises is logged."""
         with self._lock:
+            if len(self._running) >= self._most:
+                return False
             if self._loop is None:
                 self._loop = _started()
                 _open.add(self)
             future = self._loop[0].start_task_soon(run)
             self._running[future] = owner
         future.add_done_callback(self._done)
+        return True
 
     def _done(self, future: Future[Any]) -> None:
         self._running.pop(future, None)

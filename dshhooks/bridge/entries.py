@@ -12,6 +12,7 @@ from dshhooks.bridge.events import closest
 from dshhooks.bridge.fields import Skipped, read_fields
 from dshhooks.bridge.jsonfile import Report, described
 from dshhooks.bridge.model import Source
+from dshhooks.bridge.own import is_own_command
 from dshhooks.bridge.placeholders import splits
 from hookspecs.json import freeze
 
@@ -50,6 +51,9 @@ class Entries:
         values["kind"] = kind
         if foreign:
             values["fields"] = freeze(entry)
+        if any(map(is_own_command, (values.get("command"), *values.get("platform_commands", {}).values()))):
+            self.report.add("info", "own-hook", path, "this hook is dshhooks itself: it is not run from here")
+            return None
         return values if self._complete(kind, values, path) else None
 
     def _kind(self, word: Any, path: str) -> str | None:

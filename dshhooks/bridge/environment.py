@@ -27,8 +27,13 @@ def hook_environment(environ: Mapping[str, str], options: BridgeOptions) -> dict
     ``env_allow`` leaves nothing but what it names. A key that ``env_allow`` names without ``*`` is passed on.
     """
     allow, deny = options.env_allow, options.env_deny
-    named = frozenset(allow or ())
     key = options.llm.api_key if options.llm is not None else None
+    if allow is None and not deny and key is None:  # nearly always, and faster than asking about each variable
+        kept = dict(environ)
+        for name in MODEL_KEYS:
+            kept.pop(name, None)
+        return kept
+    named = frozenset(allow or ())
     return {
         name: value
         for name, value in environ.items()

@@ -10,7 +10,8 @@ import anyio
 
 from dshhooks.bridge.detached import Detached
 from dshhooks.bridge.events import Event
-from dshhooks.bridge.handlers.base import Handlers, Job
+from dshhooks.bridge.handlers.base import Job
+from dshhooks.bridge.handlers.table import Handlers
 from dshhooks.bridge.model import Diagnostic
 from dshhooks.bridge.options import BridgeOptions
 from dshhooks.bridge.outcomes import Outcome, RawResult, Run
@@ -48,8 +49,7 @@ class Runner:
         if signal.aborted:
             raw = _ABORTED
         elif job.hook.detached:
-            self._detached.start(lambda: self._alone(job), session)
-            raw = RawResult(detached=True)
+            raw = self._started(job, session)
         else:
             raw = await self._tied(job, signal)
         return self._decoded(job, raw, event, dispatched, time.perf_counter() - started)
@@ -65,6 +65,12 @@ class Runner:
             return await self._timed(job)
         return _ABORTED
 
+    def _started(self, job: Job, session: str) -> RawResult:
+        if self._detached.start(lambda: self._alone(job), session):
+            return RawResult(detached=True)
+        most = self._options.limits.detached
+        return RawResult(failure="spawn-failed", error=f"{most} hooks nobody waits for run already: it was not started")
+
     async def _alone(self, job: Job) -> None:
         raw = await self._timed(job)
         if raw.failure is not None:
@@ -75,8 +81,9 @@ class Runner:
         if handler is None:
             return RawResult(failure="config", error=f"nobody runs hooks of kind {job.hook.kind!r} any more")
         # Those that end a process keep the time themselves, and can still tell what it had printed.
-        limit = None if getattr(handler, "keeps_time", False) else job.timeout
-        with anyio.move_on_after(limit):
+        if getattr(handler, "keeps_time", False):
+            return await _contained(handler, job)
+        with anyio.move_on_after(job.timeout):
             return await _contained(handler, job)
         return RawResult(failure="timeout", error=f"timed out after {job.timeout:g}s")
 

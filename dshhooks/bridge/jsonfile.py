@@ -5,20 +5,18 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-import os
 import re
-import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, field, frozen
 
+from dshhooks.bridge.files import read_named, read_regular
 from dshhooks.bridge.model import Diagnostic, Level
 
 __all__ = ["Document", "Report", "below", "described", "read_document", "read_text"]
 
-_LARGEST: Final = 16 << 20
 _MEANINGLESS: Final = object()
 
 
@@ -48,10 +46,16 @@ class Document:
     valid: bool
 
 
-def read_document(path: Path, report: Report) -> Document | None:
-    """Read a file; ``None`` if it does not exist. Everything else that is wrong is in the report."""
+def read_document(path: Path, report: Report, *, pipes: MutableMapping[str, bytes] | None = None) -> Document | None:
+    """Read a file; ``None`` if it does not exist. Everything else that is wrong is in the report.
+
+    Args:
+        path: The file; only a regular one is read, which a link may lead to.
+        report: Takes what is wrong.
+        pipes: For a file somebody named: it may be a pipe, and what it said is kept here for the next reading.
+    """
     try:
-        data = _bytes(path)
+        data = read_regular(path) if pipes is None else read_named(path, pipes)
     except (FileNotFoundError, NotADirectoryError):
         return None  # nothing is there; in the second case because a part of the path is a file
     except (OSError, ValueError) as exc:
@@ -67,18 +71,6 @@ def read_document(path: Path, report: Report) -> Document | None:
         return Document(None, digest, False)
     value = read_text(text, report, comments=path.suffix == ".jsonc")
     return Document(None, digest, False) if value is _MEANINGLESS else Document(value, digest, True)
-
-
-def _bytes(path: Path) -> bytes:
-    """Read a file that may come from anybody's checkout, where a link can lead to a device that never ends."""
-    with path.open("rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
-        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-            raise ValueError("it is a device")
-        data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise ValueError(f"it has more than {_LARGEST} bytes")
-    return data
 
 
 def read_text(text: str, report: Report, *, comments: bool = False) -> Any:

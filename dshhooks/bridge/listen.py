@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import select
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
 import anyio
 
 from dshhooks.bridge.errors import BridgeError
+from dshhooks.bridge.model import Diagnostic
 from dshhooks.bridge.runtime import HookRuntime
 
 __all__ = ["Protocol", "serve"]
@@ -26,18 +27,26 @@ _UNBLOCKED: Final = 4096
 
 
 class _Refused(Exception):  # not an error of the program: the answer to a wrong request
-    """What the answer says."""
+    """What the answer says, and further members of it."""
+
+    def __init__(self, error: str, **members: Any) -> None:
+        super().__init__(error)
+        self.members = members
 
 
 class Protocol:
     """Answers requests; knows nothing of where they come from.
 
+    Args:
+        runtime: Runs the hooks.
+        strict: An error in any hook file is a refusal, as it always is when the file somebody named cannot be used.
+
     Attributes:
         over: ``bye`` was said.
     """
 
-    def __init__(self, runtime: HookRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, runtime: HookRuntime, *, strict: bool = False) -> None:
+        self._runtime, self._strict = runtime, strict
         self.over = False
         self._operations: Mapping[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
             "ping": self._ping, "dispatch": self._dispatch, "reload": self._reload, "bye": self._bye,
@@ -56,7 +65,9 @@ class Protocol:
             if "id" in request:
                 echo["id"] = _echoed(request["id"])
             answer = {"ok": True, **await self._operation(request)(request)}
-        except (_Refused, BridgeError) as exc:
+        except _Refused as exc:
+            answer = {"ok": False, "error": str(exc), **exc.members}
+        except BridgeError as exc:
             answer = {"ok": False, "error": str(exc)}
         except Exception as exc:  # noqa: BLE001 - one line in, one line out: whoever waits must not wait for ever
             answer = {"ok": False, "error": f"internal error: {type(exc).__name__}: {exc}"}
@@ -69,7 +80,23 @@ class Protocol:
         return self._operations[name]
 
     async def _ping(self, _request: dict[str, Any]) -> dict[str, Any]:
+        self._refuse_without_rules()
         return {"pong": True}
+
+    def _refuse_without_rules(self) -> None:
+        """Refuse while nobody can say what the hooks are: "no objection" would be a lie.
+
+        Raises:
+            _Refused: The file somebody named cannot be used, or strictly: there are errors in a file.
+        """
+        notes = self._runtime.diagnostics
+        if self._runtime.unusable is not None:
+            raise _Refused(f"{self._runtime.unusable.file} could not be used: nothing is run; correct it and reload",
+                           diagnostics=_told(notes))  # fmt: skip
+        wrong = [note for note in notes if note.level == "error"] if self._strict else []
+        if wrong:
+            raise _Refused(f"{wrong[0].source} has errors: nothing is run; correct it and reload",
+                           diagnostics=_told(notes))  # fmt: skip
 
     async def _dispatch(self, request: dict[str, Any]) -> dict[str, Any]:
         event, payload = request.get("event"), request.get("payload")
@@ -78,16 +105,21 @@ class Protocol:
         for name in ("subject", "cwd"):
             if not isinstance(request.get(name), (str, type(None))):
                 raise _Refused(f"{name} must be a text")
+        self._refuse_without_rules()
         subject, cwd = request.get("subject"), request.get("cwd")
         dispatch = await self._runtime.dispatch(event, payload, subject=subject, cwd=cwd)
         return dispatch.as_json()
 
     async def _reload(self, _request: dict[str, Any]) -> dict[str, Any]:
-        return {"diagnostics": [note.as_json() for note in self._runtime.reload()]}
+        return {"diagnostics": _told(self._runtime.reload())}
 
     async def _bye(self, _request: dict[str, Any]) -> dict[str, Any]:
         self.over = True
         return {}
+
+
+def _told(notes: Iterable[Diagnostic]) -> list[dict[str, Any]]:
+    return [note.as_json() for note in notes]
 
 
 def _request(line: bytes) -> dict[str, Any]:
@@ -115,15 +147,16 @@ def encoded(answer: Mapping[str, Any]) -> bytes:
     return json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-async def serve(runtime: HookRuntime, reads: int = 0, writes: int = 1) -> None:
+async def serve(runtime: HookRuntime, reads: int = 0, writes: int = 1, *, strict: bool = False) -> None:
     """Answer requests until ``bye``, the end of the input, or until nobody reads the answers.
 
     Args:
         runtime: Runs the hooks; it is closed at the end.
         reads: File descriptor of the requests.
         writes: File descriptor of the answers.
+        strict: An error in any hook file is a refusal.
     """
-    protocol = Protocol(runtime)
+    protocol = Protocol(runtime, strict=strict)
     limit = runtime.options.limits.line
     async with runtime, aclosing(_lines(reads, limit)) as lines:
         async for line in lines:

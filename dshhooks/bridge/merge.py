@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from dshhooks.bridge.model import Configuration, Diagnostic, Group, Source
 from dshhooks.bridge.options import BridgeOptions
 from dshhooks.bridge.parse import Parsed, parse_document
 
-__all__ = ["Trusted", "load"]
+__all__ = ["Trusted", "load", "unusable"]
 
 Trusted = Callable[[Source], bool]
 
@@ -29,6 +29,7 @@ def load(
     trusted: Trusted | None = None,
     kinds: Collection[str] = (),
     environ: Mapping[str, str] | None = None,
+    pipes: MutableMapping[str, bytes] | None = None,
 ) -> Configuration:
     """Read every hook file and return what they say together; broken files are diagnostics, never exceptions.
 
@@ -37,10 +38,12 @@ def load(
         trusted: Asked for each file of a checkout that has hooks; without anybody to ask they are not trusted.
         kinds: Types of hooks that plugins registered.
         environ: The environment, for a pinned file and the home directory; ``None``: the process's.
+        pipes: What a pinned pipe said the last time; filled here. ``None``: nobody will read it again.
     """
     general = Report("")
     ask = options.trust or trusted
-    read = [_read(candidate, options, ask, kinds) for candidate in candidates(options, general, environ)]
+    kept = {} if pipes is None else pipes
+    read = [_read(candidate, options, ask, kinds, kept) for candidate in candidates(options, general, environ)]
     files = [file for file in read if file is not None]
     diagnostics = [*general.diagnostics, *(note for file in files for note in file.diagnostics)]
     configured = [group for file in files for group in file.parsed.groups]
@@ -54,6 +57,12 @@ def load(
     )
 
 
+def unusable(configuration: Configuration) -> Source | None:
+    """Return the file somebody named, if it could not be used; discovered ones are nobody's word."""
+    broken = (source for source in configuration.sources if source.scope == "pinned" and not source.loaded)
+    return next(broken, None)
+
+
 @frozen
 class _File:
     source: Source
@@ -61,9 +70,10 @@ class _File:
     diagnostics: list[Diagnostic]
 
 
-def _read(candidate: Candidate, options: BridgeOptions, ask: Trusted | None, kinds: Collection[str]) -> _File | None:
+def _read(candidate: Candidate, options: BridgeOptions, ask: Trusted | None, kinds: Collection[str],
+          pipes: MutableMapping[str, bytes]) -> _File | None:  # fmt: skip
     report = Report(str(candidate.path))
-    document = read_document(candidate.path, report)
+    document = read_document(candidate.path, report, pipes=pipes if candidate.scope == "pinned" else None)
     if document is None:
         if candidate.scope != "pinned":
             return None

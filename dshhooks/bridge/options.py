@@ -113,12 +113,17 @@ class ProxyOptions:
 
 @frozen(kw_only=True)
 class Limits:
-    """How much is kept: bytes of output, characters of a context, bytes of a line of the stdio protocol."""
+    """How much is kept: bytes of output, characters of a context, bytes of a line of the stdio protocol.
+
+    And how many hooks nobody waits for (``async``) run at the same time, whoever started them: those that are one too
+    many fail to start.
+    """
 
     stdout: int = field(default=1 << 20, validator=_count)
     stderr: int = field(default=1 << 16, validator=_count)
     context: int = field(default=10_000, validator=_count)
     line: int = field(default=1 << 24, validator=_count)
+    detached: int = field(default=32, validator=_count)
 
 
 def _made(kind: Callable[..., T], name: str, value: T | Mapping[str, Any]) -> T:

@@ -80,6 +80,7 @@ def decode_response(
         other_fails=exit_other_is_failure,
         on_error=on_error,
         limits=limits or _LIMITS,
+        gating=row.blockable,
     )
     reading.read()
     return reading.outcome()
@@ -103,7 +104,9 @@ class _Reading:
     other_fails: bool
     on_error: OnError
     limits: Limits
+    gating: bool
     plain: bool = True
+    unread: bool = False
     answer: Answer = NO_ANSWER
     decision: Decision = "none"
     reason: str | None = None
@@ -139,9 +142,9 @@ class _Reading:
         )
 
     def _apply_policy(self) -> None:
-        """Make a deny of a failure where the policy says so; what the host aborted needs no deny any more."""
+        """Make a deny of a failure where the policy says so, or where it may hide one; an abort needs none any more."""
         aborted = self.failure == "aborted"
-        if self.on_error == "block" and not aborted:
+        if (self.on_error == "block" or self.unread) and not aborted:
             self.decision, self.reason = "deny", f"hook failed: {self.error}"
         level: Level = "info" if self.on_error == "ignore" or aborted else "warning"
         self._note(level, f"hook-{self.failure}", str(self.error))
@@ -168,7 +171,7 @@ class _Reading:
         if not looks_like_json(text):
             self._plain_text(text)
             return
-        if self.raw.stdout_truncated:
+        if self._is_cut(text):
             self._cut()
             return
         read = read_object(text)
@@ -177,6 +180,9 @@ class _Reading:
         else:
             self._take(read_answer(read, self.names, self.limits.context))
 
+    def _is_cut(self, text: str) -> bool:
+        return self.raw.stdout_truncated and looks_like_json(text)
+
     def _plain_text(self, text: str) -> None:
         last = text.rpartition("\n")[2].strip()
         if looks_like_json(last) and not isinstance(read_object(last), str):
@@ -184,8 +190,10 @@ class _Reading:
             self._note("warning", "json-after-noise", what, "print nothing else on stdout; shell profiles often do")
 
     def _cut(self) -> None:
+        """Only the beginning of an answer is there: where it could have been a deny it is one (decisions.md 7.28)."""
         what = f"stdout looks like JSON and was cut at {self.limits.stdout} bytes"
-        if self.on_error == "block" or self.strict:
+        self.unread = self.gating
+        if self.gating or self.on_error == "block" or self.strict:
             self._fail("reply", what)
         else:
             self.plain = False
@@ -212,6 +220,9 @@ class _Reading:
             self._note("warning", "deny-from-missing-script", "this deny may come from a script that does not exist")
 
     def _other_exit(self, code: int) -> None:
+        if self.gating and self.rules.json_on_other_exit != "ignored" and self._is_cut(self.stdout.strip()):
+            self._cut()
+            return
         answer = self._printed_answer() if self.rules.json_on_other_exit != "ignored" else None
         self.plain = False
         if answer is not None and self.rules.json_on_other_exit == "read":

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import anyio
 import anyio.to_thread
+from attrs import evolve
 
 from dshhooks.bridge.detached import Detached
 from dshhooks.bridge.environment import hook_environment
@@ -18,15 +19,15 @@ from dshhooks.bridge.errors import BridgeError
 from dshhooks.bridge.events import resolve
 from dshhooks.bridge.execution import Runner
 from dshhooks.bridge.folding import fold
-from dshhooks.bridge.handlers.base import Handlers
+from dshhooks.bridge.handlers.table import Handlers
 from dshhooks.bridge.history import History
-from dshhooks.bridge.merge import load
+from dshhooks.bridge.merge import load, unusable
 from dshhooks.bridge.model import Configuration, Diagnostic, Explanation, Group, Source, Verdict
 from dshhooks.bridge.options import BridgeOptions
 from dshhooks.bridge.outcomes import Dispatch
 from dshhooks.bridge.payloads import check_payload
 from dshhooks.bridge.selection import matching, select
-from dshhooks.bridge.trust import trust_store
+from dshhooks.bridge.trust import TrustStore, trust_store
 from dshhooks.bridge.work import Watch, Work, session_of
 from hookspecs.signal import NEVER, CancelSignal
 
@@ -60,10 +61,11 @@ class HookRuntime:
         self.handlers = handlers if handlers is not None else Handlers()
         self.history = History(self.options.history)
         self._environ = environ
-        self._detached = Detached()
+        self._detached = Detached(self.options.limits.detached)
         self._runner = Runner(self.options, self.handlers, self._detached)
         self._used: dict[str, set[str]] = {}
         self._reported: set[tuple[str, str]] = set()
+        self._pipes: dict[str, bytes] = {}
         self.configuration = Configuration()
         self.reload()
 
@@ -89,13 +91,30 @@ class HookRuntime:
         """Whether hooks are switched on."""
         return self.configuration.enabled
 
+    @property
+    def unusable(self) -> Source | None:
+        """The file somebody named that could not be used: its guards are silent, not absent. ``None``: all is well."""
+        return unusable(self.configuration)
+
     def reload(self) -> list[Diagnostic]:
-        """Read all files again and return what there is to say; what cannot be read is a diagnostic, never raised."""
+        """Read all files again and return what there is to say; what cannot be read is a diagnostic, never raised.
+
+        A file somebody named that has become unusable changes nothing: the hooks it had before stay in force.
+        """
         store = trust_store(self.options, self._environ)
         trusted = store.trusts if store is not None else None
-        self.configuration = load(self.options, trusted=trusted, kinds=self.handlers.kinds, environ=self._environ)
+        read = load(self.options, trusted=trusted, kinds=self.handlers.kinds, environ=self._environ, pipes=self._pipes)
+        if unusable(read) is not None and self.configuration.sources and self.unusable is None:
+            read = evolve(self.configuration, diagnostics=map(_kept, read.diagnostics))
+        self.configuration = _with_doubts(read, store)
         self._report()
         return list(self.configuration.diagnostics)
+
+    def adopt(self, handlers: Handlers) -> list[Diagnostic]:
+        """Take the kinds of hooks from another table, and read all files again with it."""
+        self.handlers = handlers
+        self._runner = Runner(self.options, handlers, self._detached)
+        return self.reload()
 
     def _report(self) -> None:
         """Say once about each version of each file that it is not run."""
@@ -210,6 +229,25 @@ class HookRuntime:
                         ) -> None:  # fmt: skip
         with anyio.CancelScope(shield=True):
             await self.aclose()
+
+
+def _with_doubts(configuration: Configuration, store: TrustStore | None) -> Configuration:
+    """Add why nothing is trusted, if that is what keeps a project's file from running."""
+    if store is None or all(source.trusted for source in configuration.sources):
+        return configuration
+    problem = store.problem()
+    if problem is None:
+        return configuration
+    note = Diagnostic("warning", "trust-unreadable", f"cannot be read, so nothing is trusted: {problem}",
+                      str(store.path), hint="trust the project's files again: that writes it anew")  # fmt: skip
+    return evolve(configuration, diagnostics=[*configuration.diagnostics, note])
+
+
+def _kept(note: Diagnostic) -> Diagnostic:
+    """Add to what is wrong with a file what it means for a host that goes on."""
+    if note.level != "error":
+        return note
+    return evolve(note, message=f"{note.message}; the hooks it had before stay in force")
 
 
 def _explanation(verdict: Verdict) -> Explanation:

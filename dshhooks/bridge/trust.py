@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from dshhooks.bridge.discovery import home_directory
 from dshhooks.bridge.errors import BridgeError
+from dshhooks.bridge.files import read_regular
 from dshhooks.bridge.model import Source
 from dshhooks.bridge.options import BridgeOptions
 
@@ -24,7 +25,7 @@ class TrustStore:
     """A file of real paths and the SHA-256 each had when somebody agreed to it; a changed file is unknown again.
 
     Args:
-        path: Where it is kept. A missing file trusts nobody, and so does one that cannot be read.
+        path: Where it is kept. A missing file trusts nobody, and so does one that cannot be read: see :meth:`problem`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,14 +37,25 @@ class TrustStore:
 
     def entries(self) -> dict[str, str]:
         """Return the trusted files with their hashes."""
+        return self._read()[0]
+
+    def problem(self) -> str | None:
+        """Return why the store cannot be read, so that it trusts nobody; ``None``: it can, or there is none."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[dict[str, str], str | None]:
         try:
-            document: Any = json.loads(self.path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
+            document: Any = json.loads(read_regular(self.path))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}, None
+        except OSError as exc:
+            return {}, str(exc.strerror)
+        except (ValueError, RecursionError) as exc:
+            return {}, str(exc)
         files = document.get("files") if isinstance(document, dict) else None
-        if not isinstance(files, dict):
-            return {}
-        return {path: digest for path, digest in files.items() if isinstance(digest, str)}
+        if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
+            return {}, "it is no table of files and their hashes"
+        return files, None
 
     def add(self, contents: Mapping[str, bytes]) -> None:
         """Trust files with the contents a person has seen.

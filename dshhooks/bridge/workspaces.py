@@ -51,11 +51,11 @@ class Workspaces:
         options = self._options.for_folder(folder, self._dialect)
         if options.config_path is None and not _any_file(options):
             return None  # and nothing of the runtime is imported
-        from dshhooks.bridge.handlers.base import Handlers
+        from dshhooks.bridge.handlers.table import Handlers
         from dshhooks.bridge.runtime import HookRuntime
 
         if self._handlers is None:
-            self._handlers = Handlers(self.hooks)
+            self._handlers = Handlers() if self.hooks is None else Handlers.of(self.hooks)
         runtime = HookRuntime(options, handlers=self._handlers)
         self._tell(runtime)
         return runtime

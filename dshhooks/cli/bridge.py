@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,15 +165,17 @@ async def _executed(runtime: HookRuntime, event: str, payload: Any, subject: str
 
 
 @bridge.command()
+@click.option("--strict", is_flag=True, help="Refuse to run anything while a hook file has errors.")
 @_json_flag
 @bridge_flags
-def listen(flags: Flags, as_json: bool) -> None:
+def listen(flags: Flags, strict: bool, as_json: bool) -> None:
     """Answer requests on stdin, one JSON object a line, until `{"op": "bye"}` or the end of stdin."""
     from dshhooks.bridge.listen import serve
     from dshhooks.cli.loop import run as run_loop
+    from dshhooks.engine.lifeline import lifeline
 
-    with stdout_kept(True), opened(flags) as runtime:
-        run_loop(serve, runtime)
+    with lifeline(), stdout_kept(True), opened(flags) as runtime:
+        run_loop(partial(serve, strict=strict), runtime)
 
 
 @bridge.command()

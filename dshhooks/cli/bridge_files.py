@@ -32,6 +32,9 @@ def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> 
     store = trust_store(flags.options())
     if store is None:
         raise click.ClickException("there is no home directory to remember it in: set HOME or --home")
+    problem = store.problem()
+    if problem is not None:
+        click.echo(printable(f"{store.path} could not be read and is written anew: {problem}"), err=True)
     chosen = files or tuple(_project_files(flags))
     if remove:
         store.remove(chosen)
@@ -55,10 +58,13 @@ def _project_files(flags: Flags) -> list[str]:
 
 
 def _content(file: str) -> bytes:
+    from dshhooks.bridge.files import read_regular
+
     try:
-        return Path(file).read_bytes()
-    except OSError as exc:
-        raise click.ClickException(f"{file}: {exc.strerror}") from None
+        return read_regular(file)
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else str(exc)
+        raise click.ClickException(f"{file} cannot be trusted: {reason}") from None
 
 
 def _show(contents: dict[str, bytes]) -> None:
@@ -86,7 +92,7 @@ def import_(flags: Flags, file: str, client: str, as_json: bool) -> None:
     from dshhooks.bridge.jsonfile import Report, read_document
 
     report = Report(file)
-    document = read_document(Path(file), report)
+    document = read_document(Path(file), report, pipes={})
     if document is None or not document.valid:
         raise click.ClickException(f"{file}: {report.diagnostics[0].message if report.diagnostics else 'not found'}")
     imported = import_document(document.data, client, file)

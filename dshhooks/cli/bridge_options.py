@@ -148,19 +148,18 @@ def opened(flags: Flags, *, tell: bool = True, **changes: Any) -> Iterator[HookR
     """
     from dshhooks.bridge.runtime import HookRuntime
 
-    options = flags.options(**changes)
-    runtime = HookRuntime(options)
+    runtime = HookRuntime(flags.options(**changes))
     if not any(note.code == "type-unknown" for note in runtime.diagnostics):
         _tell(runtime, tell)
         yield runtime
         return
-    from dshhooks.bridge.handlers.base import Handlers
+    from dshhooks.bridge.handlers.table import Handlers
     from dshhooks.harness import build
 
     harness = build((click.get_current_context().find_object(Switches) or Switches()).load())
     try:
         harness.plugins.raise_problems()
-        runtime = HookRuntime(options, handlers=Handlers.of(harness.hooks))
+        runtime.adopt(Handlers.of(harness.hooks))
         _tell(runtime, tell)
         yield runtime
     finally:
@@ -179,9 +178,8 @@ def require_pinned(runtime: HookRuntime) -> None:
     Raises:
         ClickException: It could not be read.
     """
-    for source in runtime.sources:
-        if source.scope == "pinned" and not source.loaded:
-            raise click.ClickException(f"{source.file} could not be used: nothing was run")
+    if runtime.unusable is not None:
+        raise click.ClickException(f"{runtime.unusable.file} could not be used: nothing was run")
 
 
 def print_json(document: Any) -> None:

@@ -5,7 +5,6 @@ pluggy keeps the plugins, validates their signatures and orders them; the chains
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import logging
 from collections.abc import Callable, Iterator
@@ -222,6 +221,8 @@ class Hooks:
             refuse_unmarked(name, plugin, self.names)
 
     def _suggest(self, hook: str) -> str:
+        import difflib  # needed for a mistake only
+
         close = difflib.get_close_matches(hook, self._specs, 1)
         return f"; did you mean {close[0]!r}?" if close else "; `dshhooks hooks` lists them"
 
@@ -279,6 +280,10 @@ class Hooks:
         key = (hook, id(agent)) if agent is not None and id(agent) in self._scoped_agents else hook
         plan = self._plans.get(key)
         return plan if plan is not None else self._compile(hook, agent, key)
+
+    def forget_plans(self) -> None:
+        """Compile every chain anew when it is next asked for; dispatches that run keep theirs."""
+        self._plans = {}
 
     def _compile(self, hook: str, agent: object, key: Any) -> Plan:
         spec = self._specs.get(hook)

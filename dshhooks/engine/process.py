@@ -1,28 +1,26 @@
-"""Running one foreign process: fed, read without limit and kept within one, ended with everything it started.
-
-The pipes are ours and not the backend's streams: those report an exit only when the last holder of a pipe is gone, so
-a daemon started by the process would hold up whoever waits.
-"""
+"""Running one foreign process: fed, read without limit and kept within one, ended with everything it started."""
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Final
 
 import anyio
-from anyio.abc import Process
+import anyio.to_thread
 from attrs import frozen
 
+from dshhooks.engine.lifeline import tethered
+from dshhooks.engine.process_child import Child
+from dshhooks.engine.process_pipes import Input, Output, Watch
 from dshhooks.engine.process_tree import ProcessTree
 
 __all__ = ["Command", "Ended", "run_process"]
 
-_PIECE: Final = 64 * 1024
 # What survives SIGKILL this long sits in the kernel; waiting on would hang the caller as well.
 _UNKILLABLE_AFTER: Final = 2.0
+# Without handles for children (no Linux, or an old one), one is looked after at least this often, in seconds.
+_LONGEST_PAUSE: Final = 0.04
 
 
 @frozen(kw_only=True)
@@ -57,7 +55,8 @@ class Ended:
     """How a process ended.
 
     Args:
-        exit_code: Its exit code; negative for the number of the signal that ended it.
+        exit_code: Its exit code; negative for the number of the signal that ended it; ``None``: nobody can say, it
+            cannot be ended, or the host lets somebody else collect its children.
         stdout: The beginning of what it printed.
         stderr: The same for stderr.
         stdout_truncated: Whether it printed more than is kept.
@@ -86,134 +85,66 @@ async def run_process(command: Command) -> Ended:
         ValueError: The same; an argument or a variable holds a NUL.
     """
     tree = ProcessTree(command.env)
-    with _Output(command.stdout_limit) as out, _Output(command.stderr_limit) as err, _Input(command.stdin) as given:
-        process: Process | None = None
+    with tethered(tree.mark):
+        return await _run(command, tree)
+
+
+async def _run(command: Command, tree: ProcessTree) -> Ended:
+    with Output(command.stdout_limit) as out, Output(command.stderr_limit) as err, Input(command.stdin) as given:
         finished = False
-        try:
-            # Shielded: cancelled in the middle, a started process would be nobody's.
-            with anyio.CancelScope(shield=True):
-                process = await _start(command, tree.environment, given, out, err)
-            assert process is not None  # nothing cancels a shielded scope
-            tree.leader = process.pid
-            with anyio.move_on_after(command.timeout) as limit:
-                await _follow(process, given, out, err, command.drain_grace)
-            finished = not limit.cancelled_caught
-        finally:
-            if not finished:
-                with anyio.CancelScope(shield=True):
-                    await _end(process, tree, (out, err), command.kill_grace)
-        return Ended(process.returncode, bytes(out.kept), bytes(err.kept), out.truncated, err.truncated,
-                     finished and not (out.ended and err.ended), not finished)  # fmt: skip
+        with _start(command, tree.environment, given, out, err) as child:
+            tree.leader = child.pid
+            try:
+                with anyio.move_on_after(command.timeout) as limit:
+                    await _follow(child, given, out, err, command.drain_grace)
+                finished = not limit.cancelled_caught
+            finally:
+                if not finished:
+                    with anyio.CancelScope(shield=True):
+                        await _end(child, tree, (out, err), command.kill_grace)
+            return Ended(child.code, bytes(out.kept), bytes(err.kept), out.truncated, err.truncated,
+                         finished and not (out.ended and err.ended), not finished)  # fmt: skip
 
 
-class _Pipe:
-    """Our end of a pipe, which never blocks, and the process's."""
-
-    def __init__(self, *, we_read: bool) -> None:
-        reader, writer = os.pipe()
-        self.ours, self.theirs = (reader, writer) if we_read else (writer, reader)
-        os.set_blocking(self.ours, False)
-
-    def close_theirs(self) -> None:
-        if self.theirs >= 0:
-            os.close(self.theirs)
-            self.theirs = -1
-
-    def close_ours(self) -> None:
-        if self.ours >= 0:
-            os.close(self.ours)
-            self.ours = -1
-
-    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
-        self.close_theirs()
-        self.close_ours()
-
-
-class _Output(_Pipe):
-    def __init__(self, limit: int) -> None:
-        super().__init__(we_read=True)
-        self.kept = bytearray()
-        self.truncated = self.ended = False
-        self._limit = limit
-
-    def __enter__(self) -> _Output:
-        return self
-
-    async def drain(self) -> None:
-        """Read until every holder of the other end is gone."""
-        while not self.ended:
-            await anyio.wait_readable(self.ours)
-            self.read()
-
-    def read(self) -> bool:
-        """Read once, without waiting; say whether there was anything."""
-        try:
-            data = os.read(self.ours, _PIECE)
-        except BlockingIOError:
-            return False
-        except OSError:
-            data = b""
-        room = self._limit - len(self.kept)
-        self.kept += data[:room]
-        self.truncated = self.truncated or len(data) > room
-        self.ended = not data
-        return bool(data)
-
-    def read_available(self) -> None:
-        """Read what is there, at most what a pipe holds: a writer may go on for ever."""
-        for _ in range(16):
-            if self.ended or not self.read():
-                return
-
-
-class _Input(_Pipe):
-    def __init__(self, data: bytes) -> None:
-        super().__init__(we_read=False)
-        self._data = memoryview(data)
-
-    def __enter__(self) -> _Input:
-        return self
-
-    async def feed(self) -> None:
-        """Write everything and close; a process that does not read is no error."""
-        try:
-            while self._data:
-                await anyio.wait_writable(self.ours)
-                try:
-                    self._data = self._data[os.write(self.ours, self._data[:_PIECE]) :]
-                except BlockingIOError:
-                    continue
-        except OSError:
-            return  # it has closed its stdin, or is gone: its exit code decides
-        finally:
-            self.close_ours()
-
-
-async def _start(command: Command, env: Mapping[str, str], given: _Input, out: _Output, err: _Output) -> Process:
+def _start(command: Command, env: Mapping[str, str], given: Input, out: Output, err: Output) -> Child:
     try:
-        return await anyio.open_process(
-            command.argv,
-            stdin=given.theirs,
-            stdout=out.theirs,
-            stderr=err.theirs,
-            cwd=command.cwd,
-            env=env,
-            start_new_session=True,
-        )
+        return Child(command.argv, command.cwd, env, (given.theirs, out.theirs, err.theirs))
     finally:
-        for pipe in (given, out, err):  # held open here, they would never report their end
-            pipe.close_theirs()
+        given.close_theirs()  # the other two later: see `_follow`
 
 
-async def _follow(process: Process, given: _Input, out: _Output, err: _Output, grace: float) -> None:
-    async with anyio.create_task_group() as tasks:
-        for work in (given.feed, out.drain, err.drain):
-            tasks.start_soon(work)
-        await process.wait()
-        tasks.cancel_scope.deadline = anyio.current_time() + grace
+async def _follow(child: Child, given: Input, out: Output, err: Output, grace: float) -> None:
+    with Watch() as watch:
+        if not given.react():  # most payloads fit into the pipe
+            watch.add(given)
+        for output in (out, err):
+            watch.add(output)
+        await _exit(child, watch)
+        # Only now: the end of each pipe would have woken us once more, just before the end of the child does.
+        for output in (out, err):
+            output.close_theirs()
+            output.read_to_end()
+        if not (out.ended and err.ended):  # a child of it holds a pipe, or there is more than fits into one
+            with anyio.move_on_after(grace):
+                while not (out.ended and err.ended):
+                    await watch.turn()
 
 
-async def _end(process: Process | None, tree: ProcessTree, outputs: tuple[_Output, ...], grace: float) -> None:
+async def _exit(child: Child, watch: Watch) -> None:
+    """Have the pipes react until the child has ended."""
+    if child.fileno() >= 0:
+        watch.add(child)
+        while not child.ended:
+            await watch.turn()
+        return
+    pause = 0.001
+    while not child.react():
+        with anyio.move_on_after(pause):
+            await watch.turn()
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+async def _end(child: Child, tree: ProcessTree, outputs: tuple[Output, ...], grace: float) -> None:
     """SIGTERM to all of it, the grace, SIGKILL until nothing is left; then collect the process itself."""
     # A limiter of its own: with all worker threads taken, ending a process must not wait for them.
     limiter = anyio.CapacityLimiter(1)
@@ -223,7 +154,7 @@ async def _end(process: Process | None, tree: ProcessTree, outputs: tuple[_Outpu
         pause, until, sending = 0.005, anyio.current_time() + seconds, number
         while await anyio.to_thread.run_sync(tree.send, sending, limiter=limiter):
             for output in outputs:
-                output.read_available()  # blocked in a write, it could not react to SIGTERM
+                output.read_to_end()  # blocked in a write, it could not react to SIGTERM
             if anyio.current_time() >= until:
                 return False
             await anyio.sleep(pause)
@@ -233,8 +164,7 @@ async def _end(process: Process | None, tree: ProcessTree, outputs: tuple[_Outpu
 
     if grace <= 0 or not await gone(signal.SIGTERM, grace):
         await gone(signal.SIGKILL, _UNKILLABLE_AFTER)
-    if process is not None:
-        with anyio.move_on_after(_UNKILLABLE_AFTER):
-            await process.wait()
+    with Watch() as watch, anyio.move_on_after(_UNKILLABLE_AFTER):
+        await _exit(child, watch)
     for output in outputs:
-        output.read_available()
+        output.read_to_end()

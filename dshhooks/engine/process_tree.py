@@ -34,15 +34,22 @@ class ProcessTree:
 
     Args:
         environment: What the command is to be given; :attr:`environment` is that with the mark.
+        mark: Its mark; made up here, but for a command somebody else has started (:meth:`of`).
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        mark, outer = secrets.token_hex(8), environment.get(MARK)
-        self.environment = {**environment, MARK: f"{outer}:{mark}" if outer else mark}
+    def __init__(self, environment: Mapping[str, str], mark: str | None = None) -> None:
+        self.mark: Final = mark or secrets.token_hex(8)
+        outer = environment.get(MARK)
+        self.environment = {**environment, MARK: f"{outer}:{self.mark}" if outer else self.mark}
         self.leader = -1
-        self._mark = mark.encode()
+        self._sought = self.mark.encode()
         # Whoever was found once: when its parent has gone, a daemon with an environment of its own bears no sign.
         self._seen: set[tuple[int, int]] = set()
+
+    @classmethod
+    def of(cls, mark: str) -> ProcessTree:
+        """Return the processes that bear a mark, whoever started them, with their descendants."""
+        return cls({}, mark)
 
     def send(self, number: int) -> bool:
         """Send a signal to all of it, 0 for none; say whether anything of it is alive.
@@ -83,7 +90,7 @@ class ProcessTree:
             return True
         try:
             with open(f"{_PROC}/{entry.pid}/environ", "rb") as file:
-                return self._mark in file.read()
+                return self._sought in file.read()
         except OSError:
             return False  # gone, or somebody else's
 

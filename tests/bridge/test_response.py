@@ -351,8 +351,24 @@ class TestFailures:
         outcome = decode_response(raw, "SessionStart")
         assert (outcome.stdout_truncated, codes(outcome)) == (True, ["output-truncated"])
         assert fold([outcome], "SessionStart").contexts == ()
-        assert decode_response(raw, "PreToolUse", on_error="block").decision == "deny"
+        assert decode_response(raw, "SessionStart", on_error="block").failure == "reply"
         assert contexts(0, "x") == ("x",)
+
+    @pytest.mark.parametrize("on_error", ["warn", "ignore", "block"])
+    @pytest.mark.parametrize("code", [0, 1])
+    def test_cut_json_may_have_been_a_deny(self, code, on_error):
+        """Where a deny counts it is one, whatever failures do otherwise: a deny is not dropped for being long."""
+        raw = RawResult(code, '{"reason":"' + "x" * 10, stdout_truncated=True)
+        outcome = decode_response(raw, "PreToolUse", on_error=on_error)
+        assert (outcome.decision, outcome.failure, outcome.exit_code) == ("deny", "reply", code)
+        assert "was cut at" in str(outcome.reason)
+
+    def test_text_that_was_cut(self):
+        """Is text: it decides nothing, however long it was; nor does JSON on an exit on which none is read."""
+        raw = RawResult(0, "x" * 10, stdout_truncated=True)
+        assert decode_response(raw, "PreToolUse").decision == "none"
+        raw = RawResult(1, '{"reason":"x', stdout_truncated=True)
+        assert decode_response(raw, "PreToolUse", profile="seed").decision == "none"
 
     def test_failing_closed_on_any_exit(self):
         """With onFailure: block an unexpected exit is a failure, unless the answer decides."""

@@ -13,10 +13,11 @@ import anyio
 import pytest
 
 from dshhooks.bridge.errors import PayloadError, UnknownEventError
+from dshhooks.bridge.files import read_regular
 from dshhooks.bridge.history import History, read_history
 from dshhooks.bridge.options import BridgeOptions
 from dshhooks.bridge.runtime import HookRuntime
-from dshhooks.bridge.trust import TrustStore, trust_store
+from dshhooks.bridge.trust import trust_store
 from tests.bridge.kit import write
 from tests.bridge.runtime_kit import alive, hooks_on, pid_in, python, runtime, shell, until
 
@@ -169,6 +170,26 @@ async def test_async_is_not_waited_for(tmp_path):
         await until(lambda: lines(tmp_path))
 
 
+@pytest.mark.parametrize(("on_error", "decision"), [("warn", "none"), ("block", "deny")])
+async def test_a_flood_of_hooks_nobody_waits_for(tmp_path, on_error, decision):
+    """So many run at once and no more: another is not started, which is a failure like any other."""
+    slow = shell("sleep 60", **{"async": True})
+    async with runtime(tmp_path, slow, limits={"detached": 2}, on_error=on_error) as made:
+        for _ in range(2):
+            assert (await made.dispatch("PreToolUse", {"session_id": "s"})).outcome.decision == "none"
+        dispatch = await made.dispatch("PreToolUse", {"session_id": "other"})
+        (run,) = dispatch.runs
+        assert (run.outcome.failure, run.outcome.detached, dispatch.outcome.decision) == (
+            "spawn-failed",
+            False,
+            decision,
+        )
+        assert "2 hooks nobody waits for run already" in str(run.error)
+        await made.dispatch("SessionEnd", {"session_id": "s"})
+        await until(lambda: not len(made._detached))
+        assert (await made.dispatch("PreToolUse")).runs[0].outcome.detached
+
+
 async def test_closing_ends_what_runs_on_its_own(tmp_path):
     """Spec A.6.3: with all it started."""
     async with runtime(tmp_path, shell("sleep 60 & echo $! > child; wait", **{"async": True})) as made:
@@ -294,22 +315,58 @@ async def test_the_store_is_private(tmp_path):
     assert store.entries() == {}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"files": 1}', '{"files": {"/x": 1}}'])
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"files": 1}', '{"files": {"/x": 1}}', b"\xff"])
 async def test_a_broken_store_trusts_nobody(tmp_path, text):
-    """And is no exception."""
-    assert TrustStore(write(tmp_path / "store", text)).entries() == {}
+    """And it is said which file that is, to whoever has a project to trust."""
+    made = project(tmp_path)
+    file = made.sources[0].file
+    store_of(tmp_path).add({file: read_regular(file)})
+    assert [note.code for note in made.reload()] == []
+    write(store_of(tmp_path).path, text)
+    assert [(note.level, note.code) for note in made.reload()] == [("warning", "file-untrusted"),
+                                                                   ("warning", "trust-unreadable")]  # fmt: skip
+    assert made.diagnostics[1].source == str(store_of(tmp_path).path)
+    assert (await made.dispatch("PreToolUse")).runs == ()
+    assert runtime(tmp_path, shell("true")).diagnostics == ()
 
 
-async def test_reloading_a_file_that_was_broken(tmp_path):
-    """Case 120: diagnostics, and the next dispatch answers."""
+async def test_no_store_is_no_problem(tmp_path):
+    """Nobody has agreed to anything yet."""
+    assert store_of(tmp_path).problem() is None
+    assert [note.code for note in project(tmp_path).diagnostics] == ["file-untrusted"]
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", None])
+async def test_reloading_a_file_that_was_broken(tmp_path, broken):
+    """Case 120: diagnostics, and the next dispatch answers; a guard does not go because its file cannot be read."""
     made = runtime(tmp_path, shell("exit 2"))
     file = tmp_path / "config" / "settings.json"
-    write(file, "{")
-    assert [note.level for note in made.reload()] == ["error"]
-    assert (await made.dispatch("PreToolUse")).outcome.decision == "none"
-    write(file, hooks_on("PreToolUse", shell("exit 2")))
-    assert made.reload() == []
+    file.unlink() if broken is None else write(file, broken)
+    (note,) = made.reload()
+    assert (note.level, note.message.partition("; ")[2]) == ("error", "the hooks it had before stay in force")
+    assert made.unusable is None
     assert (await made.dispatch("PreToolUse")).outcome.decision == "deny"
+    write(file, hooks_on("PreToolUse", shell("exit 0")))
+    assert made.reload() == []
+    assert (await made.dispatch("PreToolUse")).outcome.decision == "none"
+
+
+async def test_a_named_file_that_was_never_usable(tmp_path):
+    """The runtime says so, until it is."""
+    made = runtime(tmp_path, document="{")
+    assert made.unusable == made.sources[0]
+    assert [note.level for note in made.reload()] == ["error"]
+    write(tmp_path / "config" / "settings.json", hooks_on("PreToolUse", shell("exit 2")))
+    assert made.reload() == []
+    assert made.unusable is None
+
+
+def test_a_discovered_file_that_is_broken(tmp_path):
+    """Is nobody's word: the others count, and its diagnostic."""
+    write(tmp_path / ".claude" / "settings.json", "{")
+    made = HookRuntime(BridgeOptions(home=tmp_path, cwd=tmp_path / "project"))
+    assert [note.level for note in made.diagnostics] == ["error"]
+    assert made.unusable is None
 
 
 # -- history -------------------------------------------------------------------------------------------------------

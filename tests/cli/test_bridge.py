@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -179,6 +180,26 @@ def test_trust_a_file_and_take_it_back(project, hooks):
     assert bridge(project, "run", "--event", "PreToolUse").code == 2
     assert bridge(project, "trust", file, "--remove", "--json").json == {}
     assert bridge(project, "run", "--event", "PreToolUse").code == 0
+
+
+def test_trust_a_pipe(project):
+    """Nobody can agree to what it will say: exit code 1 at once, and nothing is remembered."""
+    os.mkfifo(project.folder / ".dsh-hooks.json")
+    for arguments in ((), (".dsh-hooks.json",)):
+        done = bridge(project, "trust", *arguments)
+        assert done.code == 1
+        assert "named pipe" in done.err
+    assert not (project.folder / "home" / ".config").exists()
+
+
+def test_a_broken_trust_store(project, hooks):
+    """It is named on stderr, by who reads it and by who writes it anew."""
+    hooks(shell("exit 2"))
+    store = write(project.folder / "home" / ".config" / "dshhooks" / "trusted-hooks.json", "{")
+    run = bridge(project, "run", "--event", "PreToolUse")
+    assert (run.code, run.err.count(str(store))) == (0, 1)
+    assert str(store) in bridge(project, "trust").err
+    assert bridge(project, "run", "--event", "PreToolUse").code == 2
 
 
 def test_trust_a_file_that_is_not_there(project):

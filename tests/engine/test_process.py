@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import anyio
@@ -118,6 +119,39 @@ time.sleep(60)
         await until(lambda: pid_in(tmp_path / "pid"))
         tasks.cancel_scope.cancel()
     assert not alive(pid_in(tmp_path / "pid"))
+
+
+@pytest.mark.parametrize("size", [0, 300_000])
+async def test_where_children_have_no_handles(tmp_path, monkeypatch, size):
+    """An old kernel, another system: looked after again and again, to the same end."""
+    monkeypatch.delattr(os, "pidfd_open")
+    source = "import sys; sys.stdout.write(sys.stdin.read() * 2); sys.exit(7)"
+    ended = await run_process(python(source, tmp_path, stdin=b"x" * size))
+    assert (ended.exit_code, len(ended.stdout), ended.pipe_held) == (7, size * 2, False)
+
+
+async def test_no_handle_and_no_time(tmp_path, monkeypatch):
+    """There, too, it is ended when its time is over."""
+    monkeypatch.delattr(os, "pidfd_open")
+    ended = await run_process(python("import time; time.sleep(60)", tmp_path, timeout=0.2))
+    assert (ended.timed_out, ended.exit_code) == (True, -signal.SIGTERM)
+
+
+async def test_a_host_that_collects_its_children_itself(tmp_path):
+    """How it ended nobody knows, and that is what is said: it is no exit code 0."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        ended = await run_process(python("import sys; print('said'); sys.exit(2)", tmp_path))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (ended.exit_code, ended.stdout, ended.timed_out) == (None, b"said\n", False)
+
+
+async def test_it_closes_its_output_long_before_its_end(tmp_path):
+    """It is waited for, and what it was given later than it read is no error."""
+    source = "import os, sys; [os.close(number) for number in (0, 1, 2)]; import time; time.sleep(0.2); os._exit(4)"
+    ended = await run_process(python(source, tmp_path, stdin=b"x" * 300_000))
+    assert (ended.exit_code, ended.stdout, ended.pipe_held) == (4, b"", False)
 
 
 def test_marks_add_up():

@@ -59,8 +59,6 @@ async def run_command(job: Job, argv: tuple[str, ...], *, stdin: bytes, extra: M
                       ) -> RawResult:  # fmt: skip
     """Run a process for a hook and tell how it ended; never raises for what the process does."""
     cwd = os.path.join(job.cwd, job.hook.cwd or "")
-    if _missing(cwd):
-        return RawResult(failure="spawn-failed", error=f"working directory {cwd!r} does not exist")
     limits = job.options.limits
     command = Command(
         argv=argv,
@@ -74,6 +72,8 @@ async def run_command(job: Job, argv: tuple[str, ...], *, stdin: bytes, extra: M
     try:
         return _raw(await run_process(command), job.timeout)
     except (OSError, ValueError) as exc:
+        if _missing(cwd):
+            return RawResult(failure="spawn-failed", error=f"working directory {cwd!r} does not exist")
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         return RawResult(failure="spawn-failed", error=f"could not start {argv[0]!r}: {reason}")
 
