@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .paths import is_temporary, normalize
+from .patterns import later
 from .values import UNKNOWN, Arg
 
 if TYPE_CHECKING:
@@ -13,18 +14,18 @@ if TYPE_CHECKING:
     from .state import State
 
 #: Variables whose value is a command line; harmless when its program is in ``_VIEWERS``.
-_COMMANDS = re.compile(
+_COMMANDS = later(
     r"(?:[A-Z]+_)?(?:PAGER|EDITOR|VISUAL|BROWSER)|GIT_(?:SEQUENCE_EDITOR|SSH(?:_COMMAND)?|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND|TEMPLATE_DIR)|SSH_ASKPASS|SUDO_ASKPASS"
     r"|MANPAGER|MANOPT|FCEDIT|HISTEDIT|RSYNC_RSH|CVS_RSH|SVN_SSH|LESSOPEN|LESSCLOSE|LESSEDIT|SYSTEMD_EDITOR|KUBE_EDITOR|TEXEDIT|TERMINAL"
     r"|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CARGO_BUILD_RUSTC(?:_WRAPPER)?|CARGO_TARGET_\w+_(?:RUNNER|LINKER)|MAKE|MAKESHELL|CONFIG_SHELL|GREP|FZF_DEFAULT_COMMAND"
     r"|DIFF|\w+_EXTERNAL_DIFF|COMMAND_NOT_FOUND|NODE_REPL_EXTERNAL_MODULE|npm_config_(?:script_shell|shell|editor|viewer|git)|npm_(?:node_)?execpath|WGETRC|TAR_RSH|RSH|CC|CXX|LD|AR"
 )
-_VIEWERS = re.compile(
+_VIEWERS = later(
     r"(?:\S*/)?(?:cat|less|more|most|bat|batcat|delta|diff-so-fancy|true|:|vi|vim|nvim|nano|emacs|emacsclient|code|subl|head|ssh|none|gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|mold|ar"
     r"|sccache|ccache|rustc|firefox|chrome|google-chrome|chromium|false|echo|tee|fd|rg|find|ag|zig|musl-gcc|\w+-linux-(?:gnu|musl)\w*-(?:gcc|g\+\+|ld|ar))(?:-\d+)?(?:\s|$)"
 )
 #: Variables that are dangerous whatever their value.
-_ALWAYS = re.compile(
+_ALWAYS = later(
     r"BASH_ENV|ENV|PROMPT_COMMAND|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|ZDOTDIR|LD_(?:PRELOAD|AUDIT|DEBUG_OUTPUT|ORIGIN_PATH)|DYLD_\w+|GIT_(?:EXEC_PATH|CONFIG|CONFIG_(?!NOSYSTEM)\w+|ALTERNATE_OBJECT_DIRECTORIES)"
     r"|PERL5(?:OPT|DB|LIB)|PERLLIB|PYTHON(?:STARTUP|HOME|INSPECT|BREAKPOINT|USERBASE|PLATLIBDIR|EXECUTABLE|CASEOK)|RUBYOPT|RUBYLIB|NODE_PATH_OVERRIDE|LUA_INIT\w*|PHPRC|PHP_INI_SCAN_DIR"
     r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|TAR_OPTIONS|ZIPOPT|UNZIP|RIPGREP_CONFIG_PATH|MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|CURL_HOME|GCONV_PATH|LOCPATH|NLSPATH"
@@ -36,70 +37,70 @@ _ALWAYS = re.compile(
 )
 #: Variables that are dangerous when the value looks like one of these.
 _WHEN: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
-    (re.compile(r"PS[0-4]|PROMPT|RPROMPT|RPS1"), re.compile(r"\$\(|`|\$\{"), "the prompt runs the substitutions in it"),
+    (later(r"PS[0-4]|PROMPT|RPROMPT|RPS1"), later(r"\$\(|`|\$\{"), "the prompt runs the substitutions in it"),
     (
-        re.compile(r"NODE_OPTIONS"),
-        re.compile(
+        later(r"NODE_OPTIONS"),
+        later(
             r"(?:^|\s)(?:-r|--require|--import|--loader|--experimental-loader|--eval|--env-file|--inspect|--openssl-config|-e)\b|\ue000"
         ),
         "Node loads it",
     ),
     (
-        re.compile(r"(?:CARGO_ENCODED_)?RUSTFLAGS|RUSTDOCFLAGS"),
-        re.compile(r"linker|runner|codegen-backend|plugin|\ue000"),
+        later(r"(?:CARGO_ENCODED_)?RUSTFLAGS|RUSTDOCFLAGS"),
+        later(r"linker|runner|codegen-backend|plugin|\ue000"),
         "the compiler runs it",
     ),
     (
-        re.compile(r"GOFLAGS|GOTOOLEXEC|GO_TEST_EXEC"),
-        re.compile(r"toolexec|-exec|overlay|insecure|\ue000"),
+        later(r"GOFLAGS|GOTOOLEXEC|GO_TEST_EXEC"),
+        later(r"toolexec|-exec|overlay|insecure|\ue000"),
         "go runs it",
     ),
-    (re.compile(r"ERL_\w*FLAGS|ELIXIR_ERL_OPTIONS"), re.compile(r"-(?:eval|run|s)\b"), "Erlang runs it"),
+    (later(r"ERL_\w*FLAGS|ELIXIR_ERL_OPTIONS"), later(r"-(?:eval|run|s)\b"), "Erlang runs it"),
     (
-        re.compile(
+        later(
             r"(?:POETRY|PIP|UV|NPM|npm|YARN|PNPM|BUN|BUNDLE|GEM|HOMEBREW|CARGO|GO|NIX|CONDA|MAVEN|MVNW|GRADLE|COMPOSER|NODEJS|NVM|FNM|RUSTUP|"
             r"ELECTRON|PUPPETEER|PLAYWRIGHT|SASS|CYPRESS|DENO|HEX|PUB|FLUTTER|VCPKG|CONAN|ANSIBLE_GALAXY|HELM|KREW)_\w*(?:URL|DOMAIN|MIRROR|REGISTRY|INDEX|SOURCE|SERVER|HOST|DIST|BASE)\w*",
         ),
-        re.compile(r"https?://(?!localhost|127\.|0\.0\.0\.0)"),
+        later(r"https?://(?!localhost|127\.|0\.0\.0\.0)"),
         "packages are fetched from there",
     ),
     (
-        re.compile(r"(?:MAVEN_OPTS|JAVA_OPTS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)"),
-        re.compile(r"-javaagent|-agent(?:lib|path)|OnOutOfMemoryError|-Xrun|OnError"),
+        later(r"(?:MAVEN_OPTS|JAVA_OPTS|GRADLE_OPTS|SBT_OPTS|ANT_OPTS|CATALINA_OPTS)"),
+        later(r"-javaagent|-agent(?:lib|path)|OnOutOfMemoryError|-Xrun|OnError"),
         "Java loads it",
     ),
     (
-        re.compile(r"PYTEST_(?:ADDOPTS|PLUGINS)"),
-        re.compile(r"-p\s*(?!no:)\S|--pdbcls|--rootdir|-c\s"),
+        later(r"PYTEST_(?:ADDOPTS|PLUGINS)"),
+        later(r"-p\s*(?!no:)\S|--pdbcls|--rootdir|-c\s"),
         "pytest loads it",
     ),
-    (re.compile(r"PYTHONWARNINGS"), re.compile(r"antigravity|:\S+\.\w+:|::\w+\.\w+|\ue000"), "Python imports it"),
+    (later(r"PYTHONWARNINGS"), later(r"antigravity|:\S+\.\w+:|::\w+\.\w+|\ue000"), "Python imports it"),
     (
-        re.compile(r"LESS|MORE|GREP_OPTIONS|RSYNC_OPTIONS|LESSKEYIN|LESSKEY\w*"),
-        re.compile(r"\+!|\+.*!|exec|\ue000|^/"),
+        later(r"LESS|MORE|GREP_OPTIONS|RSYNC_OPTIONS|LESSKEYIN|LESSKEY\w*"),
+        later(r"\+!|\+.*!|exec|\ue000|^/"),
         "the program runs it",
     ),
     (
-        re.compile(r"\w*(?:MIRROR|REGISTRY|INDEX_URL|ENDPOINT_URL)\w*", re.IGNORECASE),
-        re.compile(r"https?://(?!localhost|127\.|0\.0\.0\.0)"),
+        later(r"\w*(?:MIRROR|REGISTRY|INDEX_URL|ENDPOINT_URL)\w*", re.IGNORECASE),
+        later(r"https?://(?!localhost|127\.|0\.0\.0\.0)"),
         "later programs fetch from there",
     ),
-    (re.compile(r"GIT_TRACE\w*|GIT_REDIRECT_\w+"), re.compile(r"^[/~]"), "git writes to that file"),
+    (later(r"GIT_TRACE\w*|GIT_REDIRECT_\w+"), later(r"^[/~]"), "git writes to that file"),
     (
-        re.compile(
+        later(
             r"KUBECONFIG|\w+_(?:CONFIG|CONFIG_FILE|CONFIG_PATH|CONF|CONFFILE|CFG|RC|RCFILE|INIT|INIT_FILE|PLUGINS?|PLUGIN_(?:DIR|PATH)|MODULES?|SETTINGS)"
         ),
-        re.compile(r"^(?:/tmp|/var/tmp|/dev/shm)/"),
+        later(r"^(?:/tmp|/var/tmp|/dev/shm)/"),
         "a program takes its settings from a temporary directory",
     ),
-    (re.compile(r"FZF_\w+"), re.compile(r"--preview|--bind|execute|[;|`$]"), "fzf runs it"),
+    (later(r"FZF_\w+"), later(r"--preview|--bind|execute|[;|`$]"), "fzf runs it"),
     (
-        re.compile(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"),
-        re.compile(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"),
+        later(r"(?:\w+_)?(?:C|CXX|CPP|F)FLAGS|(?:\w+_)?LDFLAGS"),
+        later(r"-fplugin|-wrapper|-specs|-B\s*/tmp|@"),
         "the compiler loads it",
     ),
 )
-_SEARCH_PATHS = re.compile(
+_SEARCH_PATHS = later(
     r"(?:LD_LIBRARY_PATH|LD_RUN_PATH|PYTHONPATH|NODE_PATH|CLASSPATH|GOPATH|LUA_C?PATH|PKG_CONFIG_PATH|MANPATH|CDPATH|GI_TYPELIB_PATH|QT_PLUGIN_PATH|GIT_DIR|GIT_WORK_TREE|CMAKE_PREFIX_PATH|XDG_(?!CACHE|STATE|RUNTIME)\w+|GNUPGHOME|COMPOSER_HOME|GRADLE_USER_HOME|(?:MAVEN|JAVA|VAGRANT|RUSTUP|VOLTA|SBCL|ANDROID|DENO_INSTALL|ANT|SPARK|HADOOP|CATALINA)_HOME"
     r"|GOROOT|GOBIN|PYENV_ROOT|NVM_DIR|SDKMAN_DIR|ASDF_DIR|BUN_INSTALL|KREW_ROOT|CONDA_PREFIX|VIRTUAL_ENV|VIM|VIMRUNTIME|R_LIBS\w*|R_PROFILE\w*|R_ENVIRON\w*|JULIA_LOAD_PATH|ERL_LIBS|TCLLIBPATH"
     r"|OCTAVE_PATH|GUILE_LOAD_PATH|NIX_PATH|DOTNET_ADDITIONAL_DEPS|GTK_PATH|GIO_EXTRA_MODULES|GST_PLUGIN_PATH|VK_LAYER_PATH|LIBGL_DRIVERS_PATH|SASL_PATH|PKCS11_MODULE|SSH_AUTH_SOCK|DOCKER_CERT_PATH"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from .grammar.nodes import Lit, Part, Word
+from .patterns import later
 from .values import UNKNOWN
 
 MAX_WORDS = 64
 MAX_BRACES = 100
-_SEQUENCE = re.compile(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,3}))?")
+_SEQUENCE = later(r"(?:(-?\d{1,6})\.\.(-?\d{1,6})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?\d{1,3}))?")
 _Token = str | Part
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from .patterns import later
 
 #: Directories and files in the home directory (behind the dot), as patterns.
 _HOME = (
@@ -29,7 +29,7 @@ _ETC = (
     r"mysql/debian\.cnf|NetworkManager/system-connections|docker/daemon\.key|vault\.d|samba/passdb|postfix/sasl_passwd|exim4/passwd|"
     r"wpa_supplicant|security/opasswd|ldap/ldap\.secret|duo|pki/(?:tls|\w+)/private"
 )
-PATTERN = re.compile(
+PATTERN = later(
     rf"^~/\.(?:{_HOME})(?:$|[/.])|^~/\.config/(?:{_CONFIG})(?:$|[/.])|^~/\.local/share/(?:opencode|containers)/auth|"
     rf"^/etc/(?:{_ETC})|"
     r"(?:^|/)(?:wp-config\.php|local\.settings\.json|application_default_credentials\.json|[\w.-]*adminsdk[\w.-]*\.json|"

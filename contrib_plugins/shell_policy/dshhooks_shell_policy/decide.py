@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from hookspecs.decisions import Allow, Ask, Deny
 
 from . import programs  # noqa: F401  # registers the rules; a broken one must fail the import, not one command
 from .engine import Engine
 from .options import ShellPolicyOptions
+from .patterns import later
 from .rules import Rules
 from .second_opinion import disagreement
 from .values import Finding, Severity
@@ -16,11 +15,11 @@ from .values import Finding, Severity
 Decision = Allow | Ask | Deny
 
 #: Characters that make a command look different from what it is, or that terminals obey.
-_DECEPTIVE = re.compile(
+_DECEPTIVE = later(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ue000-\uf8ff\U000e0000-\U000e007f\ud800-\udfff]"
 )
 #: Invisible or blank-like characters that do not separate words in a shell but look as if (or as if nothing) did.
-_INVISIBLE = re.compile(
+_INVISIBLE = later(
     "[\u00a0\u00ad\u034f\u115f\u1160\u1680\u180e\u2000-\u200b\u202f\u205f\u2060-\u2064\u3000\u3164\ufeff\uffa0]"
 )
 _DEFAULT = ShellPolicyOptions()

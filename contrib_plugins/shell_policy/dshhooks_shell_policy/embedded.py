@@ -6,11 +6,11 @@ tell, the program need not be known.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from .grammar.nodes import ShellSyntaxError
 from .grammar.parser import parse
+from .patterns import later
 from .registry import canonical_name
 from .values import ANYTHING, Arg
 
@@ -35,14 +35,14 @@ _OPENED = frozenset(
     "strace nmap make just".split()
 )
 #: Options whose value is a command line in every program that has them.
-_COMMAND_OPTION = re.compile(
+_COMMAND_OPTION = later(
     r"--?(?:[\w-]*-)?(?:pager|editor|viewer|browser|command|cmd|exec|exec-batch|preview|hook|launcher|rsh|"
     r"compress-program|decompress-program|init-command|difftool|opener|on-change|on-exit|on-error|notify)$"
 )
-_SQL = re.compile(
+_SQL = later(
     r"(?is)^\s*(?:begin\s*;\s*)?(?:drop\s+\w+\s+\S|truncate\s+\S|delete\s+from\s+\S|alter\s+\w+\s+\S+\s+drop|update\s+\S+\s+set\s|grant\s+\w+.*\sto\s)"
 )
-_DOCUMENTS = re.compile(
+_DOCUMENTS = later(
     r"(?i)\bdetach\s+delete\b|\bmatch\s*\(.*\bdelete\b|\bdb\.\w*(?:\.\w+)?\.?(?:drop\w*|deleteMany|remove|truncate)\s*\(|"
     r"\._?(?:drop|truncate|dropDatabase|deleteMany|dropCollection)\s*\(|\bDB::|->(?:truncate|delete|forceDelete)\s*\("
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -17,6 +16,7 @@ from .grammar.parser import parse
 from .implicit import implicit_files
 from .invocation import Invocation
 from .paths import Kind
+from .patterns import later
 from .registry import canonical_name, handler_for
 from .state import State
 from .unknown import judge_unknown
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from .rules import Rules
 
 T = TypeVar("T")
-_CODE_IN_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
+_CODE_IN_SUBSCRIPT = later(r"[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READ_SEVERITY = {Kind.SECRET: Severity.DENY, Kind.MAYBE_SECRET: Severity.ASK, Kind.NETWORK: Severity.ASK}
 _WRITE_SEVERITY = {Kind.PIPELINE: Severity.ASK}
 _ONLY_HELP = frozenset("kubectl docker cargo npm pnpm yarn go gh aws terraform helm pip uv poetry gcloud az".split())
-_LOADER = re.compile(r"ld-(?:linux|musl)[\w.-]*\.so[\w.]*|ld\.so(?:\.\d)?")
-_PROC = re.compile(r"/(?:proc|dev)/|/(?:var/)?tmp/[^/]+$")
-_REMOVER = re.compile(r"(?i)uninstall|(?:^|[-_.])(?:nuke|wipe|destroy|delete|drop|purge|erase)(?:$|[-_.])")
-_STANDARD_NAME = re.compile(r"[\x21-\x7e]+")
+_LOADER = later(r"ld-(?:linux|musl)[\w.-]*\.so[\w.]*|ld\.so(?:\.\d)?")
+_PROC = later(r"/(?:proc|dev)/|/(?:var/)?tmp/[^/]+$")
+_REMOVER = later(r"(?i)uninstall|(?:^|[-_.])(?:nuke|wipe|destroy|delete|drop|purge|erase)(?:$|[-_.])")
+_STANDARD_NAME = later(r"[\x21-\x7e]+")
 
 
 class Engine:

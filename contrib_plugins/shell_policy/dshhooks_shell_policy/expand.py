@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 from .braces import expand_braces
 from .grammar.nodes import Arith, ArrayLit, CommandSub, Lit, Param, Part, ProcessSub, Word
 from .parameters import edited, element, slice_, sum_of_products
+from .patterns import later
 from .state import State
 from .values import NO_TAGS, UNKNOWN, Arg, Out, Value, unknown
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-_GLOB = re.compile(r"[*?\[]|[+@!]\(")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_SUBSCRIPT_CODE = re.compile(r"\[[^\]]*(?:\$\(|`|\$\{|<\()")
-_PLACED = re.compile(r"\[.*\]\+?=")
-_INTEGER = re.compile(r"[\s\d+*-]+")
+_GLOB = later(r"[*?\[]|[+@!]\(")
+_IDENTIFIER = later(r"[A-Za-z_]\w*")
+_SUBSCRIPT_CODE = later(r"\[[^\]]*(?:\$\(|`|\$\{|<\()")
+_PLACED = later(r"\[.*\]\+?=")
+_INTEGER = later(r"[\s\d+*-]+")
 MAX_FIELDS = 4000
 MAX_TEXT = 80_000
 

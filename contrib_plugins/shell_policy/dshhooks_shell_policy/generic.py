@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from .embedded import judge_embedded
+from .patterns import later
 from .values import UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from .invocation import Invocation
 
 #: Options that make a program load or run what their value names.
-_LOADS = re.compile(
+_LOADS = later(
     r"-{1,2}(?:[\w-]*[-_])?(?:kubeconfig|config|configuration|conf|script|load|require|import|rc|init|ini|"
     r"module|engine|provider|program|command|exec|python|node|ruby|perl|shell|interpreter|wrapper|runner|hook|"
     r"rules|ruleset|transform|preset|extension|ext|settings|preload|loader|launcher|compiler|linker|agent|filter|"
@@ -24,7 +25,7 @@ _LOADS = re.compile(
     re.IGNORECASE,
 )
 #: Of those, options that as often name plain data.
-_DATA_OPTIONS = re.compile(
+_DATA_OPTIONS = later(
     r"-{1,2}(?:root|home|prefix|cache[\w-]*|project|package|manifest|profile|filter|import)$", re.IGNORECASE
 )
 #: Tools that run what a project or settings file says, wherever an option finds it.
@@ -36,40 +37,40 @@ _PROJECT_TOOLS = frozenset(
     "docker-compose skaffold tilt "
     "helmfile kustomize foreman honcho supervisord pm2 forever nodemon snakemake dvc luigi airflow prefect dbt".split()
 )
-_RESULTS = re.compile(
+_RESULTS = later(
     r"-{1,2}(?:o|d|v|l|D|[\w-]*(?:out|log|report|results?|cache|target|dest|artifact|coverage|junit|temp|tmp|storage|data|trace|snapshot|dist|build|schedule|pid|socket|sock|db)[\w-]*)$",
     re.IGNORECASE,
 )
 #: Options that say where things are fetched from.
-_SOURCES = re.compile(
+_SOURCES = later(
     r"-{1,2}(?:[\w-]*[-_])?(?:registry|index|index-url|repo|repository|repositories|server|mirror|source|sources|proxy|"
     r"channel|plugin|script|config|extension|upstream|find-links|update-url|download-url|distribution-url)$",
     re.IGNORECASE,
 )
 #: Options that say where things are sent.
-_SINKS = re.compile(
+_SINKS = later(
     r"-{1,2}(?:[\w-]*[-_])?(?:output|dest|destination|to|target|upload|upload-to|upload-url|sink|push|push-to|webhook|webhook-url|export|export-to|post|send|send-to|remote-write)$",
     re.IGNORECASE,
 )
-_REMOTE = re.compile(r"(?:https?|ftp|git|ssh)(?:\+\w+)?://(?!localhost|127\.|0\.0\.0\.0|\[::1)|git\+", re.IGNORECASE)
-_USUAL = re.compile(
+_REMOTE = later(r"(?:https?|ftp|git|ssh)(?:\+\w+)?://(?!localhost|127\.|0\.0\.0\.0|\[::1)|git\+", re.IGNORECASE)
+_USUAL = later(
     r"https://(?:[\w-]+\.)*(?:npmjs|yarnpkg|pypi|pythonhosted|pytorch|rubygems|crates|nuget|maven|apache|golang|packagist|"
     r"anaconda|nvidia|github|debian|ubuntu)\.(?:org|com|io)(?:[:/]|$)"
 )
-_TEMPORARY = re.compile(r"(?:/tmp|/var/tmp|/dev/shm|/dev/fd|/dev/stdin)(?:/|$)")
-_CODE_FILE = re.compile(
+_TEMPORARY = later(r"(?:/tmp|/var/tmp|/dev/shm|/dev/fd|/dev/stdin)(?:/|$)")
+_CODE_FILE = later(
     r"\.(?:[cm]?[jt]sx?|py|rb|pl|pm|php|lua|sh|bash|zsh|so(?:\.\d+)*|dylib|dll|jar|el|vim|tcl|R|gradle|groovy|rc|cfg|conf|ini|toml|bat|ps1)$"
 )
-_SHORT_LOAD = re.compile(r"-[crlLPRSE]$|-jar$")
-_OUTPUT = re.compile(
+_SHORT_LOAD = later(r"-[crlLPRSE]$|-jar$")
+_OUTPUT = later(
     r"(?:-o|-O|-out|--?(?:out|output|outfile|output-file|outdir|output-dir|output-directory|dest|destination|log-file|logfile|save|report|trace-file))$"
 )
 #: Options that switch a protection off or print what is hidden, in every program that has them.
-_SWITCHES = re.compile(
+_SWITCHES = later(
     r"--(?:dangerously-[\w-]+|enable-exec|enable-alpha-plugins|allow-dangerous[\w-]*|disable-sandbox|unsafe-perm|yes-i-really[\w-]*|"
     r"i-know-what[\w-]*|privileged|devmode|unregister|skip-verification)(?:=true)?$"
 )
-_REVEALS = re.compile(
+_REVEALS = later(
     r"--(?:show-secrets?|show-tokens?|show-sensitive|show-values|show-passwords?|reveal|decrypt|with-decryption|plaintext|unmask|"
     r"include-secrets|export-secrets?|no-mask|show-credentials?)(?:=true)?$"
 )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .options_parser import Parsed, parse_options
+from .patterns import later
 from .values import ANYTHING, UNKNOWN, Arg, Out
 
 if TYPE_CHECKING:
     from .engine import Engine
     from .state import State
 
-_SHEBANG = re.compile(r"#!\s*(\S+)(?:[ \t]+(.*))?")
+_SHEBANG = later(r"#!\s*(\S+)(?:[ \t]+(.*))?")
 _BY_SUFFIX = {
     ".py": "python",
     ".js": "node",

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from . import credential_files
+from .patterns import later
 
 
 class Kind(enum.Enum):
@@ -31,7 +32,7 @@ class Kind(enum.Enum):
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+    return later("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 _START = r"(?:^|/)"
@@ -154,9 +155,9 @@ _SYSTEM = _any(
     r"^/[^/]*$",
     r"^~$",
 )
-_OK_DEVICE = re.compile(r"^/dev/(?:null|zero|full|stdin|stdout|stderr|tty|fd(?:/\d+)?|u?random|shm/.*|pts/\d+)$")
-_TMP = re.compile(r"^(?:/private)?(?:/tmp|/var/tmp|/var/folders)/.+|^/tmp$")
-_HOME = re.compile(r"^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|~[A-Za-z_][\w.-]*)(?=/|$)")
+_OK_DEVICE = later(r"^/dev/(?:null|zero|full|stdin|stdout|stderr|tty|fd(?:/\d+)?|u?random|shm/.*|pts/\d+)$")
+_TMP = later(r"^(?:/private)?(?:/tmp|/var/tmp|/var/folders)/.+|^/tmp$")
+_HOME = later(r"^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|~[A-Za-z_][\w.-]*)(?=/|$)")
 
 #: Names tried against patterns with wildcards.
 _EXAMPLES = (
@@ -250,7 +251,7 @@ def is_outside(path: str) -> bool:
     return path.startswith(("/", "~", "..")) and not is_temporary(path)
 
 
-_SOURCE = re.compile(
+_SOURCE = later(
     r"\.(?:py|[cm]?[jt]sx?|go|rs|c|cc|cpp|h|hpp|java|kt|rb|php|swift|scala|ex|exs|hs|lua|vue|svelte|html|css|scss|json|toml|"
     r"ya?ml|lock|md|rst|cfg|ini|tf|proto|sh|env(?:\.\w+)?)$|(?:^|/)(?:Makefile|Dockerfile|Gemfile|Rakefile|LICENSE)$"
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Union
 
 import attrs
+
+from .patterns import later
 
 if TYPE_CHECKING:
     from .invocation import Invocation
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 Judge = Callable[["Invocation"], Union["Out", None]]
 
-_VERSIONED = re.compile(
+_VERSIONED = later(
     r"(python|pip|perl|ruby|lua|luajit|php|node|nodejs|tclsh|wish|gcc|g\+\+|clang|clang\+\+|java|guile|erl|bash|zsh|ksh|irb|gem|easy_install|julia|R|pypy|npm|vim)"
     r"[-.]?\d[\d.]*(?:-[\d.]+)?(?:t|d|m)?"
 )

@@ -6,7 +6,6 @@ whose name the own parser never saw as one, the two disagree about what is data 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -29,9 +28,16 @@ from .grammar.nodes import (
     Word,
 )
 from .grammar.parser import parse
+from .patterns import later
 
 MAX_NODES = 200_000
-_PLAIN = re.compile(r"[\w./+-]+")
+#: Words without a character that means anything to a shell, and between them blanks.
+_BARE = later(r"[A-Za-z0-9_./,:@%+-]+(?: +[A-Za-z0-9_./,:@%+-]+)*")
+_RESERVED = frozenset(
+    {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
+     "function", "time", "coproc"}
+)  # fmt: skip
+_PLAIN = later(r"[\w./+-]+")
 
 
 def disagreement(text: str, *, max_depth: int = 40) -> str | None:
@@ -41,6 +47,8 @@ def disagreement(text: str, *, max_depth: int = 40) -> str | None:
         text: the command.
         max_depth: passed to the own parser.
     """
+    if _BARE.fullmatch(text) and _RESERVED.isdisjoint(text.split(" ")):
+        return None  # one command of literal words in any grammar; loading the second one takes longer than judging it
     if "\\\n" in text:  # tree-sitter takes a continuation inside a word for a separator
         return None
     names = _tree_sitter_names(text)

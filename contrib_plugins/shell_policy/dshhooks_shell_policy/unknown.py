@@ -13,6 +13,7 @@ from .embedded import judge_statements
 from .grammar.nodes import ShellSyntaxError
 from .grammar.parser import parse
 from .paths import Kind, write_kind
+from .patterns import later
 from .registry import canonical_name
 from .values import ANYTHING
 
@@ -25,30 +26,28 @@ _COMMANDS = frozenset(
     "curl wget docker kubectl find mkfs nc ssh scp rsync shred mv tee eval crontab systemctl reboot shutdown "
     "terraform aws psql mysql npm npx pip".split()
 )
-_SCRIPT_OPTION = re.compile(
+_SCRIPT_OPTION = later(
     r"(?:-[cex]|--?(?:exec|execute|command|cmd|eval|run|shell|hook|script|pre|post|before|after|preview|pager|editor|on-\w+|\w+-(?:cmd|command|hook|exec)))$"
 )
-_SCRIPT_VALUE = re.compile(r"(--?[\w-]+)=(.*\s.*)", re.DOTALL)
-_DESTROYS = re.compile(
+_SCRIPT_VALUE = later(r"(--?[\w-]+)=(.*\s.*)", re.DOTALL)
+_DESTROYS = later(
     r"(?i)(?:.*[:-])?(?:destroy|delete|delete-all|del|purge|wipe|nuke|drop|drop-all|uninstall|terminate|erase|deprovision|teardown|deploy|publish|upload|flash|restore|reset|promote|rollback|factory-reset|decommission|revoke|unpublish)$"
 )
-_REMOVES = re.compile(
+_REMOVES = later(
     r"(?i)(?:[\w]+[:-])?(?:rm|remove|prune|clear|clear-all|clean|cleanup|flush|flushall|truncate|overwrite|expunge|evict|disable|stop|kill|shutdown|format)(?:-all)?$"
 )
-_FORCED = re.compile(
+_FORCED = later(
     r"-(?:f|y|rf|fr|R)|--(?:force\w*|yes|no-confirm|noconfirm|assume-yes|auto-approve|non-interactive|hard|all|recursive|prune|confirm(?:=\w+)?|skip-confirm\w*)$"
 )
-_CODE_CALL = re.compile(
+_CODE_CALL = later(
     r"\b(?:system|exec\w*|spawn\w*|popen|subprocess|shell\w*|remove\w*|delete\w*|unlink\w*|rmtree|rm_rf|Process\w*|socket\w*|"
     r"connect|eval|write\w*|run_?command|os|child_process|kill|chmod|fork|dlopen|loadlib\w*|download\w*)\s*[.(\[!{ ]"
 )
-_SECRETS = re.compile(
-    r"(?i)^(?:[\w]+[-_:])*(?:secrets?|tokens?|passwords?|credentials?|keychain|private-key)(?:[-_:]\w+)*$"
-)
-_OUTPUT = re.compile(
+_SECRETS = later(r"(?i)^(?:[\w]+[-_:])*(?:secrets?|tokens?|passwords?|credentials?|keychain|private-key)(?:[-_:]\w+)*$")
+_OUTPUT = later(
     r"(?:-o|-O|--(?:out|output|outfile|output-file|outdir|output-dir|dest|destination|log-file|logfile|save|write|target))$"
 )
-_ATTACHED_OUTPUT = re.compile(
+_ATTACHED_OUTPUT = later(
     r"--(?:out|output|outfile|output-file|outdir|output-dir|dest|destination|log-file|logfile|save|target)=(.+)"
 )
 

@@ -27,6 +27,7 @@ from .grammar.nodes import (
     Word,
 )
 from .paths import is_precious
+from .patterns import later
 from .state import State
 from .values import ANYTHING, NO_TAGS, NOTHING, Arg, Out, unknown
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 MAX_COMBINATIONS = 16
-_EVALUATED = re.compile(r"\s*[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
+_EVALUATED = later(r"\s*[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)")
 _READS = ("<", "<>")
 _WRITES = (">", ">>", ">|", "&>", "&>>", "<>")
 

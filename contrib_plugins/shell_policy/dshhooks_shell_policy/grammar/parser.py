@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ..patterns import later
 from .nodes import (
     AndOr,
     ArithCommand,
@@ -27,9 +28,9 @@ from .nodes import (
 )
 from .scanner import BLANK, META, Scanner
 
-_REDIRECT = re.compile(r"(\d*|\{[A-Za-z_]\w*\})(<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|&>>|&>)")
-_ASSIGN = re.compile(r"([A-Za-z_]\w*)(\[)?(\+?=)?")
-_FUNCTION = re.compile(r"[^\s;&|<>()$`'\"\\]+(?=[ \t]*\([ \t]*\))")
+_REDIRECT = later(r"(\d*|\{[A-Za-z_]\w*\})(<<<|<<-|<<|<&|<>|<|>>|>&|>\||>|&>>|&>)")
+_ASSIGN = later(r"([A-Za-z_]\w*)(\[)?(\+?=)?")
+_FUNCTION = later(r"[^\s;&|<>()$`'\"\\]+(?=[ \t]*\([ \t]*\))")
 _CLOSERS = frozenset({"then", "do", "done", "fi", "elif", "else", "esac", "}", "in"})
 
 

@@ -6,9 +6,9 @@ delimiter never comes), the scanner raises ``ShellSyntaxError`` instead of choos
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from ..patterns import later
 from .ansi import decode_ansi_c
 from .nodes import (
     Arith,
@@ -28,9 +28,9 @@ from .operators import OPERATORS
 MAX_STEPS = 50_000
 BLANK = " \t"
 META = " \t\n;&|<>()"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-_ARRAY_START = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=\Z")
+_NAME = later(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+_PLAIN_NAME = later(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+_ARRAY_START = later(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=\Z")
 _EXTGLOB = "?*@+!"
 
 

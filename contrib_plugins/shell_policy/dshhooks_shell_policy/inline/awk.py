@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..patterns import later
 from ..values import ANYTHING, UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\|\||\|&|\||>>|>=|>|[A-Za-z_]\w*|@\w+|[0-9.]+|\s+|.', re.DOTALL)
-_REGEX = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n\[])*/")
-_COMMENT = re.compile(r"#[^\n]*")
+_TOKEN = later(r'"(?:\\.|[^"\\\n])*"|\|\||\|&|\||>>|>=|>|[A-Za-z_]\w*|@\w+|[0-9.]+|\s+|.', re.DOTALL)
+_REGEX = later(r"/(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\n\[])*/")
+_COMMENT = later(r"#[^\n]*")
 
 
 def tokens(program: str) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..patterns import later
 from ..values import Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_VARIABLE = re.compile(r"\$[({][^()${}]*[)}]|\$[@<^?*+|%]")
-_SHELL_CALL = re.compile(r"\$[({]shell\s+((?:[^()]|\([^()]*\))*)[)}]|^\s*\w+\s*!=\s*(.*)$", re.MULTILINE)
+_VARIABLE = later(r"\$[({][^()${}]*[)}]|\$[@<^?*+|%]")
+_SHELL_CALL = later(r"\$[({]shell\s+((?:[^()]|\([^()]*\))*)[)}]|^\s*\w+\s*!=\s*(.*)$", re.MULTILINE)
 
 
 def judge_makefile(inv: Invocation, code: Arg) -> None:

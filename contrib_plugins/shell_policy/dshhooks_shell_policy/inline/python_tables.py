@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from ..patterns import later
 
 RUNS_TEXT = frozenset(
     {
@@ -124,7 +124,7 @@ MANAGES = frozenset(
     "pymongo redis elasticsearch opensearchpy influxdb cassandra neo4j pika kafka etcd3 consul hvac fabric ansible_runner "
     "nomad proxmoxer pyVmomi stripe slack_sdk telegram tweepy cloudflare CloudFlare supabase firebase_admin".split()
 )
-DESTROYS = re.compile(
+DESTROYS = later(
     r"(?:prune|kill|terminate|delete|destroy|purge|uninstall|drop|wipe|remove|rmi|revoke|flush|truncate|shutdown|stop)(?:_\w+|all|db)?"
 )
 #: Moves and copies are judged like the commands of that name.
@@ -139,11 +139,11 @@ MOVES = {
     "shutil.copytree": ("cp", "-r"),
 }
 REMOVES = frozenset({"os.remove", "os.unlink", "os.rmdir"})
-URL_CALLS = re.compile(
+URL_CALLS = later(
     r"(?:urllib\.request\.(?:urlopen|Request|urlretrieve)|requests\.\w+|httpx\.\w+|urllib3\.\w+|aiohttp\.\w+|http\.client\.\w+|urllib2\.\w+)"
 )
-SENDS = re.compile(r"\.(?:post|put|patch|delete)$")
-DANGEROUS_MODULES = re.compile(
+SENDS = later(r"\.(?:post|put|patch|delete)$")
+DANGEROUS_MODULES = later(
     r"^(?:os|subprocess|shutil|builtins|__builtins__|posix|sys|importlib|ctypes|socket|pty|code|runpy|signal)$"
 )
 DUNDERS = frozenset(
@@ -167,6 +167,6 @@ DUNDERS = frozenset(
         "__bases__",
     }
 )
-DATABASE = re.compile(r"(?i)\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from\s+\w+\s*;?\s*$)")
+DATABASE = later(r"(?i)\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from\s+\w+\s*;?\s*$)")
 CONNECTS = frozenset({"connect", "connect_ex", "send", "sendall", "sendto", "listen", "accept", "makefile", "recv"})
 MAX_CODE = 60_000

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 from ..grammar.nodes import ShellSyntaxError
 from ..grammar.parser import parse
+from ..patterns import later
 from ..values import Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
 MAX_PIECES = 300
-_KEY = re.compile(r"""^(?:[-@+*]\s+|@)*["']?[\w./$ -]{1,40}["']?\s*(?::=|=>|[:=])\s*(?=\S)""")
-_BULLET = re.compile(r"^(?:[-*]\s+|@|-(?=\w))+")
-_QUOTED = re.compile(r'"((?:\\.|[^"\\\n])*)"|\'([^\'\n]*)\'')
-_ELEMENT = re.compile(r">([^<>]+)<")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\$\{\{.*?\}\}|\{%.*?%\}")
+_KEY = later(r"""^(?:[-@+*]\s+|@)*["']?[\w./$ -]{1,40}["']?\s*(?::=|=>|[:=])\s*(?=\S)""")
+_BULLET = later(r"^(?:[-*]\s+|@|-(?=\w))+")
+_QUOTED = later(r'"((?:\\.|[^"\\\n])*)"|\'([^\'\n]*)\'')
+_ELEMENT = later(r">([^<>]+)<")
+_TEMPLATE = later(r"\{\{.*?\}\}|\$\{\{.*?\}\}|\{%.*?%\}")
 
 
 def judge_recipes(inv: Invocation, code: Arg) -> None:

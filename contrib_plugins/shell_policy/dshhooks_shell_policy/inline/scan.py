@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..paths import Kind, normalize, read_kind, write_kind
+from ..patterns import later
 from ..values import ANYTHING, UNKNOWN, Arg
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _p(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return later(pattern)
 
 
 #: Per language: constructs that ask.
@@ -73,15 +74,15 @@ _BAD: dict[str, re.Pattern[str]] = {
 _BAD["ts"] = _BAD["node"]
 
 #: Calls whose constant argument is a shell command.
-_COMMAND_CALLS = re.compile(
+_COMMAND_CALLS = later(
     r"\b(?:system|exec|execSync|popen|shell_exec|passthru|spawn|io\.popen|os\.execute|shell-command|IO\.popen|system2|run)\s*\(?\s*(?P<q>[\"'`])(?P<c>(?:\\.|(?!(?P=q)).)*)(?P=q)|`(?P<b>[^`$]{2,})`|%x[{(\[](?P<x>[^})\]]*)|qx[{(/](?P<y>[^})/]*)"
 )
-_STRING = re.compile(r"\"((?:\\.|[^\"\\\n]){2,300})\"|'((?:\\.|[^'\\\n]){2,300})'")
-_WRITES = re.compile(r"(?:writeFile|appendFile|createWriteStream|writeTextFile)(?:Sync)?\s*\(\s*(['\"])(.*?)\1")
-_SECRET_VARIABLE = re.compile(
+_STRING = later(r"\"((?:\\.|[^\"\\\n]){2,300})\"|'((?:\\.|[^'\\\n]){2,300})'")
+_WRITES = later(r"(?:writeFile|appendFile|createWriteStream|writeTextFile)(?:Sync)?\s*\(\s*(['\"])(.*?)\1")
+_SECRET_VARIABLE = later(
     r"(?i)(?:\benv|getenv|get_env|environ)\W{1,4}\w*\W{0,3}[\"']\w*(?:TOKEN|SECRET|API_?KEY|ACCESS_?KEY|PASSW|CREDENTIAL|PRIVATE_?KEY)\w*[\"']"
 )
-_EMPTIES = re.compile(r"write(?:File|FileSync|TextFile)?\s*\(\s*[\"'][^\"']+[\"']\s*,\s*(?:\"\"|''|``)\s*[),]")
+_EMPTIES = later(r"write(?:File|FileSync|TextFile)?\s*\(\s*[\"'][^\"']+[\"']\s*,\s*(?:\"\"|''|``)\s*[),]")
 MAX_CODE = 60_000
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..patterns import later
 from ..values import ANYTHING, UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_NUMBER = re.compile(r"\d+(?:~\d+)?|\$|[+~]\d+")
+_NUMBER = later(r"\d+(?:~\d+)?|\$|[+~]\d+")
 
 
 class _Unclear(Exception):

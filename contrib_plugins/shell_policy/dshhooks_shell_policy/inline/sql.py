@@ -5,31 +5,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..patterns import later
 from ..values import UNKNOWN, Arg
 
 if TYPE_CHECKING:
     from ..invocation import Invocation
 
-_STRING_OR_COMMENT = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*(?!!).*?\*/", re.DOTALL
-)
-_DESTROYS = re.compile(
+_STRING_OR_COMMENT = later(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*(?!!).*?\*/", re.DOTALL)
+_DESTROYS = later(
     r"(?i)\b(?:drop\s+(?:table|database|schema|view|index|keyspace|user|role|column|collection|materialized|sequence|function|type|extension|owned|trigger|policy|publication|tablespace|stream|stage|warehouse)"
     r"|truncate\b|alter\s+(?:table|database|user|role|system)\b.*\b(?:drop|rename\s+to|superuser|password|set\s+unlogged|disable)|alter\s+system|grant\b|revoke\b|create\s+(?:user|role)\b.*(?:superuser|identified|password)|set\s+password|shutdown\b|vacuum\s+full|reset\s+master|purge\s+binary"
     r"|attach\s+database|load_extension|create\s+(?:or\s+replace\s+)?function\b.*\blanguage\s+(?:c|plpythonu?|plpython3u|plperlu|plsh)|create\s+extension\b.*\b(?:pl\w+u|file_fdw|dblink|adminpack|postgres_fdw|http|pg_net|aws_\w+)|create\s+(?:server|foreign\s+table|subscription)|dblink\s*\(|pg_shadow|pg_authid|pg_user_mapping|mysql\.user\b|authentication_string|sys\.sql_logins|dba_users|pg_read_file|pg_ls_dir|lo_import|lo_export|pg_terminate_backend|pg_reload_conf|xp_cmdshell|sp_oacreate|dbms_scheduler|utl_http|readfile|writefile|edit\s*\(|load_file|into\s+(?:out|dump)file|load\s+data\b|copy\b.*\bprogram\b|copy\b.*\bto\s+'|sys_exec|sys_eval|install\s+\w+|force\s+install|read_\w+\s*\(\s*'[^']*\|\s*'|pragma\s+writable_schema|delete\s+from\s+(?:mysql|pg_)|update\s+(?:mysql|pg_)\.)"
 )
-_DELETE = re.compile(r"(?is)\bas\s*\(\s*delete\b|^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
-_UPDATE = re.compile(
-    r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+analyze\s+)?update\s+[\w.\"`\[\]]+\s+(?:as\s+\w+\s+)?set\b"
-)
-_WHERE = re.compile(r"(?is)\bwhere\b(?!\s+(?:true|1\s*=\s*1|1|not\s+false)\s*(?:$|;))")
-_SHELL = re.compile(
+_DELETE = later(r"(?is)\bas\s*\(\s*delete\b|^\s*(?:with\b.*?\)\s*)?(?:explain\s+(?:analyze\s+)?)?delete\b")
+_UPDATE = later(r"(?is)^\s*(?:with\b.*?\)\s*)?(?:explain\s+analyze\s+)?update\s+[\w.\"`\[\]]+\s+(?:as\s+\w+\s+)?set\b")
+_WHERE = later(r"(?is)\bwhere\b(?!\s+(?:true|1\s*=\s*1|1|not\s+false)\s*(?:$|;))")
+_SHELL = later(
     r"(?im)^\s*(?:\\!|\.shell\b|\.system\b|\.sh\b|system\s|\\system\b|!!?\s*\w|host\s|\.load\b|\.restore\b|\.recover\b|\.import\s+['\"]?\||\.output\s+['\"]?\||\.once\s+['\"]?\||\.log\b|\.cd\b|\.archive\b|\.excel\b|\.www\b)"
 )
-_META_FILE = re.compile(
+_META_FILE = later(
     r"(?im)^\s*(?:\.output|\.once|\.backup|\.save|\.dump>|\.read|\.restore|\.open|\\o|\\i|\\ir|\\w|\\g|\.clone|source|tee)\s+(\S+)"
 )
-_META_PROGRAM = re.compile(
+_META_PROGRAM = later(
     r"(?i)\\copy\b.*\bprogram\b|\\g\s*\||\\o\s*\||\\setenv\s+(?:PAGER|PSQL_\w+|EDITOR)|\bpager\s+\S|\\gexec|\\watch|\.read\s+\||`[^`]*`\s*$"
 )
 

@@ -7,11 +7,12 @@ import re
 from ..grammar.ansi import decode_echo
 from ..invocation import Invocation
 from ..paths import normalize
+from ..patterns import later
 from ..registry import program
 from ..state import State
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out, unknown
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = later(
     r"(?:^|_)(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|APIKEY|CREDENTIALS?|PRIVATE|PAT|PWD|PASS)(?:$|_)|(?:API|ACCESS|SECRET|PRIVATE|ENCRYPTION|SIGNING|AUTH|MASTER|SERVICE)_?KEY|_KEY$|^(?:AWS_SECRET|GH_TOKEN)|DATABASE_URL|CONNECTION_STRING|_DSN$"
 )
 

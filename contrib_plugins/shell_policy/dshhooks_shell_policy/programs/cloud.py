@@ -8,6 +8,7 @@ from collections.abc import Callable
 import attrs
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, Out
 
@@ -130,7 +131,7 @@ _ALIASES = {
 
 
 def _judge(cloud: Cloud) -> Callable[[Invocation], Out | None]:
-    ask, deny, fine, reads = (re.compile(p) if p else None for p in (cloud.ask, cloud.deny, cloud.fine, cloud.reads))
+    ask, deny, fine, reads = (later(p) if p else None for p in (cloud.ask, cloud.deny, cloud.fine, cloud.reads))
 
     def judge(inv: Invocation) -> Out | None:
         words = " ".join(inv.texts)[:4000]

@@ -6,6 +6,7 @@ import re
 
 from ..invocation import Invocation
 from ..paths import Kind, is_broad, normalize, read_kind, write_kind
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 
@@ -247,7 +248,7 @@ def judge_environment(inv: Invocation, command: list[Arg]) -> None:
 
 
 #: What makes a manifest more than a workload.
-MANIFEST = re.compile(
+MANIFEST = later(
     r"privileged[\"']?:\s*true|hostPID|hostNetwork|hostIPC|hostPath|cluster-admin|allowPrivilegeEscalation[\"']?:\s*true|SYS_ADMIN|docker\.sock"
 )
 

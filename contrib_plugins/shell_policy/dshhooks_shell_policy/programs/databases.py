@@ -6,6 +6,7 @@ import re
 
 from ..inline.sql import judge_sql
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import Arg, Out
 
@@ -96,7 +97,7 @@ def client(inv: Invocation) -> Out | None:
 
 
 #: Files of statements that build something up; others may tear down.
-_HARMLESS_FILE = re.compile(
+_HARMLESS_FILE = later(
     r"(?i)(?:^|[/:_.-])(?:schema|seeds?|init|fixtures?|create|setup|structure|tables?|up|sample|demo|test\w*|data)(?:[_.-]\w+)*\.sql(?:\.gz)?$"
 )
 
@@ -140,7 +141,7 @@ def admin(inv: Invocation) -> None:
         inv.ask("removes or overwrites data")
 
 
-_REDIS_WRITES = re.compile(
+_REDIS_WRITES = later(
     r"(?i)^(?:flushall|flushdb|del|unlink|config|debug|shutdown|slaveof|replicaof|migrate|restore|eval|evalsha|script|module|rename|swapdb|failover|cluster|acl|save|bgsave|bgrewriteaof|function|client)$"
 )
 
@@ -168,7 +169,7 @@ def redis(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"database"}))
 
 
-_MONGO_BAD = re.compile(
+_MONGO_BAD = later(
     r"\b(?:drop\w*|delete\w*|remove|deleteMany|renameCollection|shutdownServer|createUser|updateUser|grantRolesToUser|runCommand|adminCommand|updateMany|replaceOne|findAndModify|findOneAndDelete|bulkWrite|copyTo|eval|load|child_process|require|process|fs|spawn|exec\w*)\s*(?:\(|\.|\[)"
 )
 
@@ -189,7 +190,7 @@ def mongo(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"database"}))
 
 
-_TASK_BAD = re.compile(
+_TASK_BAD = later(
     r"(?:^|[\s:])(?:(?:db|database|migrate|ecto|schema|doctrine:\w+|sequelize)[:.](?:drop\w*|reset\w*|wipe|fresh|refresh|purge|truncate\w*|rollback|force|undo:all|schema:load|setup:force|migrate:(?:undo|reset|down)\S*)|db:migrate:undo:all|flush|reset_db|sqlflush|reset-db|drop-db|dropdb|drop-all|database drop)(?:$|[\s:])"
     r"|migrate\s+reset|--force-reset|migrate\s+\S+\s+zero|db\s+(?:drop|reset|wipe)|downgrade\s+(?:base|-\d)|\bmigrate:rollback|prune\b.*--force|--accept-data-loss|push\b.*--force|schema:drop|database:drop"
 )

@@ -6,6 +6,7 @@ import re
 
 from ..invocation import Invocation
 from ..paths import write_kind
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, NOTHING, Arg, Out
 from .interpreters import Language, run_input
@@ -85,7 +86,7 @@ def _edited(inv: Invocation, target: Arg, scripts: list[Arg]) -> None:
     inv.engine.remember(target, inv.state, Out("\n".join([*pieces, *inserted])))
 
 
-_INSERTED = re.compile(r"(?m)^\s*(?:\d+|\$|/(?:\\.|[^/\\])*/)?\s*[aic]\\?\s*(.*)$")
+_INSERTED = later(r"(?m)^\s*(?:\d+|\$|/(?:\\.|[^/\\])*/)?\s*[aic]\\?\s*(.*)$")
 
 
 @program(

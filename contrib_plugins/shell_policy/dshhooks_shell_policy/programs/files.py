@@ -7,17 +7,18 @@ import re
 
 from ..invocation import Invocation
 from ..paths import Kind, is_broad, is_outside, is_precious, is_temporary, read_kind, write_kind
+from ..patterns import later
 from ..registry import handler_for, program
 from ..values import NOTHING, UNKNOWN, Arg, Out
 
 #: Patterns nobody misses the files of: leftovers by suffix, anything in directories that are built anew.
-_JUNK_FILES = re.compile(
+_JUNK_FILES = later(
     r"\.(?:log|tmp|temp|pyc|pyo|bak|orig|rej|swp|o|obj|out|class|cache|pid|lock\.tmp|tgz|tar\.gz|whl)$|~$|(?:^|/)(?:dist|build|out|target|coverage|tmp|temp|\.cache|logs?)/|\.log\.\S+$"
 )
 
 
 #: Caches that tools make anew without being asked.
-_CACHE = re.compile(
+_CACHE = later(
     r"(?:^|/)(?:__pycache__|\.(?:pytest|mypy|ruff|hypothesis|parcel|eslint|turbo|nyc|sass)[_-]?(?:cache|output)?)/?$"
 )
 
@@ -318,7 +319,7 @@ def _mode(inv: Invocation, mode: str, *, recursive: bool) -> None:
         inv.ask("takes all access away")
 
 
-_PRIVATE_MODE = re.compile(r"0?[0-7]00|[ug]?[+-=]?[rwxX]*|(?:go|g|o)-\w+")
+_PRIVATE_MODE = later(r"0?[0-7]00|[ug]?[+-=]?[rwxX]*|(?:go|g|o)-\w+")
 
 
 @program("chmod", reads=False)
@@ -375,7 +376,7 @@ def patch(inv: Invocation) -> None:
     _patched(inv)
 
 
-_PATCH_TARGET = re.compile(r"^(?:\+\+\+ (?:[ab]/)?|\*\*\* (?:Update|Add|Delete) File: |rename to )(\S+)", re.MULTILINE)
+_PATCH_TARGET = later(r"^(?:\+\+\+ (?:[ab]/)?|\*\*\* (?:Update|Add|Delete) File: |rename to )(\S+)", re.MULTILINE)
 
 
 def _patched(inv: Invocation) -> None:

@@ -6,11 +6,12 @@ import re
 
 from ..invocation import Invocation
 from ..paths import is_outside, read_kind
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
 #: Names nobody misses: a ``-delete`` behind one of these filters inside the workspace is housekeeping.
-_JUNK = re.compile(
+_JUNK = later(
     r"(?:__pycache__|\.DS_Store|Thumbs\.db|\*\.(?:pyc|pyo|log|tmp|temp|bak|orig|rej|swp|swo|o|obj|class|cache)|\*~|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*\.py\[co\]|\*\.egg-info)"
 )
 _TESTS_WITH_VALUE = frozenset(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..values import UNKNOWN, Arg
 
 #: Configuration keys whose value is a program, a script or a place programs come from.
-_KEY_RUNS = re.compile(
+_KEY_RUNS = later(
     r"(?i)core\.(?:pager|editor|sshcommand|hookspath|fsmonitor|askpass|gitproxy|attributesfile|excludesfile|worktree|alternaterefscommand)|alias\..*|pager\..*|sequence\.editor|credential\..*|credential"
     r"|diff\..*|difftool\..*|mergetool\..*|merge\..*\.driver|filter\..*|gpg\..*|gpg\.program|init\.templatedir|include\.path|includeif\..*|url\..*|http\..*|https\..*|protocol\..*|receive\..*|uploadpack\..*|uploadarchive\..*"
     r"|remote\..*\.(?:uploadpack|receivepack|vcs|url|pushurl|proxy)|browser\..*|web\.browser|man\..*|submodule\..*|trailer\..*|tar\..*|sendemail\..*|interactive\.difffilter|extensions\..*|blame\..*file|safe\.directory|instaweb\..*|guitool\..*|imap\..*|ssh\.variant|hook\..*|transfer\.\w*fsck\w*"
 )
 
 
-_HARMLESS_VALUE = re.compile(
+_HARMLESS_VALUE = later(
     r"(?:cat|less(?: -\w+)*|more|true|false|never|always|auto|delta|vim?|nvim|nano|emacs|code --wait|simple|current|histogram|patience|minimal|myers|zdiff3|diff3|store|copies|renames|\d*)$"
 )
 

@@ -6,19 +6,20 @@ import posixpath
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, NOTHING, UNKNOWN, Arg, Out
 from .builtins import secret_variables
 
-_LOCAL = re.compile(
+_LOCAL = later(
     r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|::1|host\.docker\.internal|[\w-]+\.(?:localhost|local|test))(?=[:/?#]|$)",
     re.IGNORECASE,
 )
-_METADATA = re.compile(
+_METADATA = later(
     r"169\.254\.(?:169\.254|170\.2)|metadata\.google|100\.100\.100\.200|fd00:ec2|/latest/meta-data|2852039166|0xa9fea9fe",
     re.IGNORECASE,
 )
-_EXPECTS_TOKENS = re.compile(
+_EXPECTS_TOKENS = later(
     r"https://(?:api\.[\w.-]+|[\w.-]*\.(?:github|gitlab|bitbucket|atlassian|slack|googleapis|azure|amazonaws|cloudflare|heroku|digitalocean|stripe|sentry|npmjs|pypi|circleci|vercel|netlify|openai|anthropic|huggingface)\.(?:com|org|io|co|net|app)|(?:github|gitlab|slack|huggingface|sentry|circleci)\.(?:com|co|io))(?:[:/]|$)"
 )
 DOWNLOADED = Out(None, frozenset({"net"}))
@@ -201,7 +202,7 @@ def wget(inv: Invocation) -> Out | None:
 
 
 #: Ports of data stores that are driven over HTTP.
-_DATA_PORT = re.compile(r":(?:9200|5984|6333|7700|8108|8983|8086|8123|8529|2379|8500|8200|15672|8081|9090|2375)(?:/|$)")
+_DATA_PORT = later(r":(?:9200|5984|6333|7700|8108|8983|8086|8123|8529|2379|8500|8200|15672|8081|9090|2375)(?:/|$)")
 
 
 @program(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 from .sources import any_option, judge_sources
@@ -130,10 +131,10 @@ def brew(inv: Invocation) -> Out | None:
     return Out("/usr/local\n") if verb == "--prefix" else ANYTHING
 
 
-_CHANNELS = re.compile(
+_CHANNELS = later(
     r"(?:conda-forge|bioconda|pytorch|nvidia|defaults|anaconda|main|r|rapidsai|intel|fastai|huggingface|plotly|xformers|dglteam|pyg|esri|astropy)(?:[/:].*)?"
 )
-_MODULE_HOSTS = re.compile(
+_MODULE_HOSTS = later(
     r"(?:github\.com|gitlab\.com|bitbucket\.org|golang\.org|gopkg\.in|go\.uber\.org|google\.golang\.org|k8s\.io|sigs\.k8s\.io|cloud\.google\.com|gorm\.io|modernc\.org|"
     r"go\.opentelemetry\.io|go\.mongodb\.org|honnef\.co|mvdan\.cc|rsc\.io|go\.etcd\.io|goa\.design|entgo\.io|gotest\.tools|gonum\.org|helm\.sh|charm\.land|filippo\.io|nhooyr\.io|connectrpc\.com|buf\.build|dario\.cat|zombiezen\.com)(?:/|$)"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 from .sources import REPO_SHORTHAND, any_option, judge_sources
@@ -189,12 +190,12 @@ def _scripts(inv: Invocation, words: list[str]) -> None:
             inv.script(script)
 
 
-_KNOWN_STARTERS = re.compile(
+_KNOWN_STARTERS = later(
     r"@[\w-]+/|(?:next-app|react-app|react-router|vite|vite-extra|vue|svelte|astro|remix|nuxt|nuxt-app|expo-app|expo|t3-app|nx-workspace|turbo|electron-app"
     r"|tauri-app|docusaurus|strapi-app|solid|qwik|hono|rsbuild|playwright|storybook|eslint|@eslint/config|docs|fastify|express|strapi|cloudflare|convex|payload-app|medusa-app|preact|lit|wxt|plasmo)(?:@[\w.-]+)?$"
 )
 #: Tools people run without installing them first; any other name may be a typo away from something else.
-_KNOWN_TOOLS = re.compile(
+_KNOWN_TOOLS = later(
     r"(?:@[\w-]+/[\w.-]+|[./].*|(?:create-)?(?:next-app|react-app|vite|vue|svelte|astro|remix|nuxt-app|expo-app|t3-app|nx-workspace|turbo|electron-app|tauri-app|docusaurus|strapi-app|solid|qwik|hono|rsbuild)"
     r"|tsc|tsx|ts-node|ts-jest|jest|vitest|mocha|ava|tap|c8|nyc|playwright|cypress|eslint|prettier|stylelint|biome|oxlint|rome|xo|standard|tslint|knip|depcheck|madge|vite|webpack|webpack-cli|rollup|parcel|esbuild|swc|babel|tsup|unbuild|microbundle"
     r"|next|nuxt|nuxi|astro|remix|gatsby|svelte-kit|sv|vue-cli-service|vue-tsc|ng|nest|expo|react-native|ionic|cap|electron|electron-builder|storybook|sb|docusaurus|vuepress|vitepress|typedoc|jsdoc"

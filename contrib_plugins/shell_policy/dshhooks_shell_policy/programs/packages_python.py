@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, Arg, Out
 from .sources import USUAL, any_option, judge_sources
 
 #: Tools people run without installing them first; any other name may be a typo away from something else.
-_KNOWN_TOOLS = re.compile(
+_KNOWN_TOOLS = later(
     r"ruff|black|isort|flake8|mypy|pyright|basedpyright|pylint|pytest|tox|nox|pre-commit|cookiecutter|copier|httpie|http|poetry|pdm|hatch|build|twine|check-manifest|pip-audit|pip-tools|pipdeptree|cowsay|pycowsay"
     r"|ipython|jupyter|jupyterlab|notebook|marimo|datasette|sqlfluff|yamllint|ansible|ansible-lint|codespell|bandit|vulture|radon|interrogate|pyupgrade|autoflake|docformatter|mkdocs|sphinx|towncrier|commitizen|bump2version|bumpver"
     r"|semgrep|coverage|pyinstaller|nuitka|maturin|cibuildwheel|virtualenv|uv|pyflakes|pycodestyle|djlint|ty|scalene|py-spy|memray|snakeviz|streamlit|yt-dlp|glances|rich-cli|aws|awscli|black-primer|deptry|validate-pyproject|license-scanner|reuse|zizmor|checkov|cfn-lint|safety|--help|--version|list"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..unknown import judge_given_code
 from ..values import ANYTHING, NOTHING, Out
@@ -81,7 +82,7 @@ def package_files(inv: Invocation) -> Out | None:
     return ANYTHING
 
 
-_PUBLISHES = re.compile(
+_PUBLISHES = later(
     r"(?:^|\s|:)(?:deploy|publish\w*|push|upload\w*|release:perform|release:prepare|login|trunk|publish-packages|site-deploy)(?:$|\s)"
 )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh", "mksh", "ash", "yash", "rbash", "rzsh", "posh", "oksh")
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _OTHER_SHELLS = ("fish", "csh", "tcsh", "nu", "xonsh", "elvish", "rc", "es", "osh", "oil", "ysh")
-_KNOWN_HOOKS = re.compile(
+_KNOWN_HOOKS = later(
     r"""\s*"?\$\((?:ssh-agent(?: -[sc])?|direnv hook \w+|(?:py|rb|nod|go|j)env (?:init|virtualenv-init)[\w -]*|(?:\S*/)?brew shellenv|conda shell\.\w+ hook|(?:\S*/)?fnm env[\w -]*|starship init \w+|zoxide init \w+"""
     r"""|opam env|register-python-argcomplete \w+|dircolors(?: -b)?|minikube (?:-p \w+ )?docker-env|resize)\)"?\s*"""
 )
@@ -161,7 +162,7 @@ def hooks(inv: Invocation) -> Out | None:
     return Out(None, frozenset({"hook"})) if not _HOOKS[inv.name] or first in _HOOKS[inv.name] else ANYTHING
 
 
-_ACTIVATE = re.compile(
+_ACTIVATE = later(
     r"(?:^|/)(?:activate(?:\.\w+)?|nvm\.sh|asdf\.sh|bash_completion|\.cargo/env|\.ghcup/env|conda\.sh|sdkman-init\.sh|setup\.bash|emsdk_env\.sh|export\.sh)$"
 )
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..values import Arg
 
-_SOURCE = re.compile(
+_SOURCE = later(
     r"(?i)(?:^|=|@\s*|\s)(?:git\+|hg\+|svn\+|bzr\+)?(?:https?|ssh|git|ftp|file)://|^(?:git\+|git@|github:|gitlab:|bitbucket:|gist:|file:/)|\.(?:whl|tgz|tar\.gz|zip|deb|rpm|gem|crate|vsix|nupkg|jar|rb)$"
 )
 
 
-USUAL = re.compile(
+USUAL = later(
     r"https://(?:download\.pytorch\.org|pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|rubygems\.org|crates\.io|repo\.maven\.apache\.org|pypi\.nvidia\.com)(?:/|$)"
 )
 
 
-REPO_SHORTHAND = re.compile(r"^(?![@.~/])[\w-]+/[\w.-]+(?:#\S+)?$")
+REPO_SHORTHAND = later(r"^(?![@.~/])[\w-]+/[\w.-]+(?:#\S+)?$")
 
 
 def judge_sources(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import attrs
 
-HELPERS = re.compile(
+from ..patterns import later
+
+HELPERS = later(
     r"(?:gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|zstd|zstdmt|lz4|lzip|lzop|brotli|compress|cat|less|more|true|ssh|rsh)(?: -[\w=]+)*$"
 )
 

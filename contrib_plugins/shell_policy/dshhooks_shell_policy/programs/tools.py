@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..invocation import Invocation
+from ..patterns import later
 from ..registry import program
 from ..values import ANYTHING, UNKNOWN, Arg, Out
 from .archives import unpacked
@@ -13,7 +14,7 @@ from .tool_table import HELPERS, TOOLS, Tool
 
 
 def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
-    asks = re.compile(tool.asks) if tool.asks else None
+    asks = later(tool.asks) if tool.asks else None
 
     def judge(inv: Invocation) -> Out | None:
         p = inv.options(
@@ -72,8 +73,8 @@ def _judge(tool: Tool) -> Callable[[Invocation], Out | None]:
 
 
 _UNPACKERS = {
-    **dict.fromkeys(("7z", "7za", "7zz", "unrar", "rar", "ar"), re.compile(r"^-?[xe]")),
-    "cpio": re.compile(r"-\w*i|--extract"),
+    **dict.fromkeys(("7z", "7za", "7zz", "unrar", "rar", "ar"), later(r"^-?[xe]")),
+    "cpio": later(r"-\w*i|--extract"),
 }
 
 
