@@ -8,44 +8,13 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from dshhooks.engine.faults import HookNote
-from dshhooks.engine.hooks import Hooks
 from hookspecs.decisions import Allow, Ask, Deny, StopTurn
 from hookspecs.errors import HookUsageError, InvalidDecisionError
 from hookspecs.values import Message
+from tests.engine.kit import PROMPT, answer, around, ask, assembling, hooks, notes
 from tests.tools.kit import Plugin, wrap
 
 pytestmark = pytest.mark.anyio
-
-PROMPT = "system_prompt_assemble"  # a decide hook without a closed set of answers: made for playing
-
-
-def hooks(*plugins: Any) -> Hooks:
-    """Hooks with these plugins, the first outermost."""
-    made = Hooks()
-    for plugin in reversed(plugins):
-        made.register(plugin)
-    return made
-
-
-async def ask(*plugins: Any, assembly: Any = "prompt") -> Any:
-    return await hooks(*plugins).call(PROMPT, assembly=assembly, context=None)
-
-
-def assembling(function: Any, name: str = "plugin") -> Plugin:
-    return Plugin(name, **{PROMPT: function})
-
-
-def around(function: Any, name: str = "wrapper") -> Plugin:
-    return assembling(wrap(function), name)
-
-
-def answer(value: Any, name: str = "plugin") -> Plugin:
-    return assembling(lambda assembly, context: value, name)
-
-
-def notes(exc: BaseException) -> list[tuple[str, str]]:
-    return [(note.hook, note.plugin) for note in getattr(exc, "__notes__", []) if isinstance(note, HookNote)]
 
 
 # -- how answers combine -----------------------------------------------------------------------------------------------
