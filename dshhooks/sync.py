@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from dshhooks.config import HarnessConfig
+    from dshhooks.operations.declare import OperationSet
 
 __all__ = ["Blocking", "open"]
 
@@ -78,6 +79,8 @@ def open(
     config: str | os.PathLike[str] | HarnessConfig | None = None,
     plugins: Sequence[Any] = (),
     *,
+    store: Any = None,
+    operations: OperationSet | None = None,
     backend: str = "asyncio",
 ) -> Iterator[Any]:
     """Start a host in a background event loop; like :meth:`Harness.open` with blocking methods.
@@ -85,6 +88,8 @@ def open(
     Args:
         config: As for ``Harness.open``.
         plugins: As for ``Harness.open``.
+        store: As for ``Harness.open``.
+        operations: As for ``Harness.open``.
         backend: The anyio backend of the background loop.
     """
     from anyio.from_thread import start_blocking_portal
@@ -93,6 +98,8 @@ def open(
 
     with (
         start_blocking_portal(backend) as portal,
-        portal.wrap_async_context_manager(Harness.open(config, plugins=plugins)) as harness,
+        portal.wrap_async_context_manager(
+            Harness.open(config, plugins=plugins, store=store, operations=operations)
+        ) as harness,
     ):
         yield Blocking(harness, portal)

@@ -12,6 +12,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
+PAGES = ("README.md", "docs/how-to/embed-an-agent.md", "docs/how-to/trace-with-opentelemetry.md")
+
 # A line each example must print: what it is there to show.
 SHOWS = {
     "agent_blocking": "assistant: Hello.",
@@ -23,7 +25,9 @@ SHOWS = {
     "house_rules": "['step 2 went well', 'step 3 went well'] True",
     "no_secrets": "",
     "own_hook_kind": "psql prod-db: deny these words are not for agents: prod-db",
+    "token_budget": "turn was denied by a guard",
     "read_only": "no deleting tools in read-only mode",
+    "traced": "invoke_agent support 20 4",
 }
 
 
@@ -36,11 +40,11 @@ def test_an_example_runs_and_shows_what_it_is_for(example, tmp_path):
     assert SHOWS[example.stem] in done.stdout.splitlines() or not SHOWS[example.stem]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/how-to/embed-an-agent.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_shows_the_examples(page):
     """A block marked with an example's path holds that file, to the letter."""
     text = (ROOT / page).read_text(encoding="utf-8")
     shown = re.findall(r"<!-- example: (\S+) -->\n```python\n(.*?)```", text, re.DOTALL)
-    assert len(shown) >= 2
+    assert shown
     for path, code in shown:
         assert (ROOT / path).read_text(encoding="utf-8") == code

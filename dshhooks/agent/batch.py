@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -13,7 +13,7 @@ from dshhooks.engine.scope import tied_scope
 from dshhooks.session.event import APPEND
 from dshhooks.session.events import ToolCallStarted, ToolErrorInfo, ToolResultRecorded
 from dshhooks.tools.execution import BODY, ToolRun
-from dshhooks.tools.outcome import aborted, failure_of
+from dshhooks.tools.outcome import aborted
 from hookspecs.execution import ErrorInfo, ToolCall, ToolError, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING, freeze, parse
 from hookspecs.signal import CancelSignal
@@ -47,13 +47,29 @@ class _Slot:
     block: ToolCallBlock
     call: ToolCall
     seq: int = -1  # of its tool/call, once that is logged
-    run: ToolRun | None = None
+    prepared: ToolRun | None = None  # its operation has begun, if anybody watches
+    run: ToolRun | None = None  # there once its call is logged
     result: ToolResult | None = None  # there once it settled
+    error: BaseException | None = None  # what kept it from being committed, for those who watch
     answered: bool = False  # its tool/result is logged
 
     @property
     def invoked(self) -> bool:
         return self.run is not None and self.run.invoked
+
+    def here(self, log: Callable[..., None], *args: Any) -> None:
+        """Write to the log in the context of the call's operation."""
+        operation = self.prepared.operation if self.prepared is not None else None
+        if operation is None:
+            log(self, *args)
+        else:
+            operation.here(log, self, *args)
+
+    def finish(self, result: ToolResult) -> None:
+        """Finish the call's operation, once its result is logged or cannot be."""
+        error, self.error = self.error, None
+        if self.prepared is not None and self.prepared.operation is not None:
+            self.prepared.operation.finish(result, error)
 
 
 class Batch:
@@ -92,7 +108,7 @@ class Batch:
                 await self._schedule(slots)
         finally:
             over.set()
-            self._answer_rest(slots)
+            self._answer_rest(iter(slots))
         fault, self._fault = self._fault, None
         if fault is not None:
             try:
@@ -106,8 +122,11 @@ class Batch:
             if self._mode(slots[at]) == "parallel":
                 at += await self._pool(slots[at:])
             else:
-                await self._attempt(self._alone(slots[at]))
+                await self._attempt(slots[at], self._alone(slots[at]))
                 at += 1
+        if self._fault is None and self._agent.harness.operations.attended:
+            for slot in slots[at:]:
+                await self._attempt(slot, self._skip(slot))
 
     async def _end_if_stuck(self, slots: Sequence[_Slot], scope: anyio.CancelScope, over: anyio.Event) -> None:
         """After a cancel, stop hooks that hang around the calls; never a body, which ends as its tool says."""
@@ -142,11 +161,11 @@ class Batch:
         async with anyio.create_task_group() as tasks:
             while True:
                 while committed < started and slots[committed].result is not None:
-                    await self._attempt(self._commit(slots[committed]))
+                    await self._attempt(slots[committed], self._commit(slots[committed]))
                     committed += 1
                 if self._may_start(slots, started):
                     started += 1
-                    await self._attempt(self._start(slots[started - 1], tasks))
+                    await self._attempt(slots[started - 1], self._start(slots[started - 1], tasks))
                 elif committed == started:
                     break
                 elif slots[committed].result is None:
@@ -159,11 +178,12 @@ class Batch:
             return False
         return not started or self._mode(slots[started]) == "parallel"
 
-    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _attempt(self, slot: _Slot, work: Coroutine[Any, Any, None]) -> None:
         """Do one thing; its fault ends the batch, but not before what was started has settled (spec/core.md 10.12)."""
         try:
             await work
         except BaseException as exc:  # noqa: BLE001 - raised by run
+            slot.error = exc
             self._note(exc)
 
     def _note(self, exc: BaseException) -> None:
@@ -183,14 +203,35 @@ class Batch:
     async def _prepare(self, slot: _Slot) -> ToolRun:
         """Log a call and ask the policies; one that may not be dispatched has its result afterwards."""
         slot.result = aborted(invoked=False)  # what it is if the log refuses its call
-        self._log_call(slot)
-        slot.run, fault = self._pipeline.create(slot.call)
-        slot.result = failure_of(fault, blame=False) if fault is not None else await self._pipeline.prepare(slot.run)
-        return slot.run
+        refused = await self._admit(slot)
+        slot.here(self._log_call)
+        run = slot.run = slot.prepared
+        assert run is not None
+        slot.result = refused if refused is not None else await self._pipeline.prepare(run)
+        return run
+
+    async def _admit(self, slot: _Slot) -> ToolResult | None:
+        """Begin a call's operation before anything is known of it but what the model said."""
+        slot.prepared, fault = self._pipeline.create(slot.call, slot.block.arguments)
+        return await self._pipeline.admit(slot.prepared, fault)
+
+    async def _skip(self, slot: _Slot) -> None:
+        """Let those who watch know of a call that is never started; no policy sees it and nobody is told of a result.
+
+        Its result is logged with the rest, as every call's that has none.
+        """
+        from dshhooks.operations.errors import OperationCanceled
+
+        slot.result = aborted(invoked=False)
+        await self._admit(slot)
+        slot.error = OperationCanceled(reason=self._signal.reason)
 
     async def _dispatch(self, slot: _Slot, run: ToolRun) -> None:
         try:
             slot.result = await self._pipeline.dispatch(run)
+        except BaseException as exc:
+            slot.error = exc
+            raise
         finally:
             self._flying -= 1
             self._settled.set()
@@ -199,22 +240,37 @@ class Batch:
         if slot.run is None or slot.result is None:
             return
         result = await self._pipeline.finalize(slot.run, slot.result)
-        self._log_result(slot, result)
+        slot.here(self._log_result, result)
+        slot.finish(result)
         self._agent.late.extend(result.contexts)
         if isinstance(result, ToolSuccess) and result.concludes_turn:
             self.concludes = True
 
-    def _answer_rest(self, slots: Sequence[_Slot]) -> None:
+    def _answer_rest(self, slots: Iterator[_Slot]) -> None:
         """Log what has no result: no policy saw a call that was never started, and nobody is told of its result."""
-        for slot in slots:
-            if slot.answered:
-                continue
-            try:
-                if slot.seq < 0:
-                    self._log_call(slot)
-                self._log_result(slot, _UNKNOWN if slot.invoked else aborted(invoked=False))
-            except BaseException as exc:  # noqa: BLE001 - raised by run, unless something worse is on its way
-                self._note(exc)
+        try:
+            for slot in slots:
+                self._settle(slot, _UNKNOWN if slot.invoked else aborted(invoked=False))
+        except BaseException:
+            self._answer_rest(slots)  # whatever is on its way, the others are not left open
+            raise
+
+    def _settle(self, slot: _Slot, result: ToolResult) -> None:
+        try:
+            self._answer(slot, result)
+        finally:
+            slot.finish(result)
+
+    def _answer(self, slot: _Slot, result: ToolResult) -> None:
+        if slot.answered:
+            return
+        try:
+            if slot.seq < 0:
+                slot.here(self._log_call)
+            slot.here(self._log_result, result)
+        except BaseException as exc:  # noqa: BLE001 - raised by run, unless something worse is on its way
+            slot.error = slot.error or exc
+            self._note(exc)
 
     def _log_call(self, slot: _Slot) -> None:
         block = slot.block

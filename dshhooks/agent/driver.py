@@ -13,6 +13,7 @@ from dshhooks.agent.initiator import with_initiator
 from dshhooks.agent.turn import Turn
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described
+from dshhooks.operations.context import adopt, current_operation
 
 if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
@@ -30,6 +31,8 @@ class Driver:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
+        # A subagent's work is a part of its spawner's; any other agent outlives what it happened to be created in.
+        self.within = current_operation() if agent.parent is not None else None
         self._wake = anyio.Event()
         self._quiet: list[anyio.Event] = []
         self.done = anyio.Event()
@@ -67,6 +70,7 @@ class Driver:
     async def run(self) -> None:
         """Run until the agent is disposed."""
         _around.set((*_around.get(), self))
+        adopt(self.within)
         try:
             with with_initiator(self.agent):
                 await self._loop()

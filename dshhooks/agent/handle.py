@@ -60,11 +60,13 @@ class Agent:
         self, harness: Harness, session: Session, options: AgentOptions, *, owner: Agent | None = None
     ) -> None:
         self.harness, self.session, self.options, self.parent = harness, session, options, owner
+        self.operations = harness.operations
         self.ctx = AgentContext(self)
         self.inbox = Inbox(lambda hook, payload: self.tell(hook, self, payload))
         self.children: list[Agent] = []
         self.driver = Driver(self)
         self.status: Status = "idle"
+        self.agent_type = ""  # what it was spawned as; operations are called after it
         self.requested = False  # this instance has made a request
         self.batching = False  # a tool batch of the running turn is executing
         self.late: list[HookContext] = []  # contexts and injections waiting for the batch to settle
@@ -272,6 +274,12 @@ class Agent:
         """The running turn's signal."""
         return self._owner.signal if self._owner is not None else NEVER
 
+    def stop_turn(self, signal: CancelSignal, reason: Any) -> None:
+        """Abort the signal of a turn, if that is the one that runs: an observer has cancelled it."""
+        owner = self._owner
+        if owner is not None and owner.signal is signal:
+            owner.abort(reason)
+
     def drop_owner(self) -> None:
         """From here on there is no turn to cancel."""
         self._owner = None
@@ -331,8 +339,8 @@ class Agent:
         """Run hooks inside: once the turn is cancelled they have ``grace`` seconds, then they are cancelled, too."""
         return tied_scope(self.owner_signal(), grace=self.grace)
 
-    async def flush(self, turn: int, step: int) -> None:
-        """Flush the session; a failure is told and goes nowhere, the turn stays committed."""
+    async def flush(self, turn: int, step: int) -> BaseException | None:
+        """Flush the session; a failure is told, returned and goes nowhere, the turn stays committed."""
         try:
             # A hook that hangs here keeps no turn from being cancelled, but must not keep the agent, nor its host.
             with tied_scope(self._gone.signal, grace=FLUSH_GRACE) as scope:
@@ -344,6 +352,8 @@ class Agent:
                 raise
             log.warning("agent %r: flushing the session failed: %s", self.id, described(exc))
             self.tell("agent_error", self, turn, step, exc)
+            return exc
+        return None
 
     def prompt_variables(self) -> dict[str, str]:
         """What ``{{name}}`` in the system prompt stands for."""

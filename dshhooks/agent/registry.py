@@ -12,12 +12,15 @@ import anyio
 from dshhooks.agent.approvals import SessionApprovals
 from dshhooks.agent.context import AgentContext
 from dshhooks.agent.handle import Agent, AgentOptions
+from dshhooks.agent.manifest import Governing, manifest_of
 from dshhooks.engine.faults import for_host
 from dshhooks.session.log import Session
+from dshhooks.session.opening import Terms
 from hookspecs.errors import HarnessError
 
 if TYPE_CHECKING:
     from dshhooks.harness import Harness
+    from dshhooks.operations.drift import Decider
 
 __all__ = ["AgentRegistry"]
 
@@ -31,6 +34,7 @@ class AgentRegistry:
         self._harness = harness
         self._agents: dict[str, Agent] = {}
         self._closed = False
+        self._governing = Governing(harness.hooks)
         harness.tools.approvals.journal_of = self._journal
 
     def _journal(self, agent: Any) -> SessionApprovals | None:
@@ -63,11 +67,14 @@ class AgentRegistry:
         *,
         setup: Setup | None = None,
         owner: Agent | None = None,
+        allow_policy_drift: bool = False,
+        drift_decider: Decider | None = None,
     ) -> Agent:
         """Make an agent for a private session, set it up, publish both, and start its driver.
 
         Raises:
             HarnessError: ``SESSION_ALREADY_EXISTS``.
+            DriftRejectedError: A resumed session does not go on under what has changed.
             Exception: What ``setup``, ``session_created`` or ``agent_created`` raised; nothing stays published.
         """
         agent = session.agent = Agent(self._harness, session, options, owner=owner)
@@ -76,7 +83,7 @@ class AgentRegistry:
                 waiting = setup(agent.ctx)
                 if isawaitable(waiting):
                     await waiting
-            await self._enter(agent)
+            await self._enter(agent, allow_policy_drift, drift_decider)
         except BaseException as exc:  # noqa: BLE001 - raised on
             with anyio.CancelScope(shield=True):
                 await agent.dispose()
@@ -86,8 +93,9 @@ class AgentRegistry:
         self._harness.spawn(agent.driver.run())
         return agent
 
-    async def _enter(self, agent: Agent) -> None:
-        await self._harness.sessions.enter(agent.session)
+    async def _enter(self, agent: Agent, allow_policy_drift: bool, drift_decider: Decider | None) -> None:
+        manifest = manifest_of(agent, self._governing, self._harness.operations)
+        await self._harness.sessions.enter(agent.session, Terms(manifest, allow_policy_drift, drift_decider))
         self._agents[agent.id] = agent
         if agent.parent is not None:
             agent.parent.children.append(agent)

@@ -8,10 +8,11 @@ import anyio
 from attrs import frozen
 
 from dshhooks.agent.causes import ParentCause
-from dshhooks.session.events import AbortedEnd, CompletedEnd, MaxTokensEnd, TurnEndReason
+from dshhooks.session.events import AbortedEnd, CompletedEnd, MaxTokensEnd, RejectedEnd, TurnEndReason
 from hookspecs.values import content_text
 
 if TYPE_CHECKING:
+    from dshhooks.agent.context import AgentContext
     from dshhooks.agent.handle import Agent
 
 __all__ = ["SubagentResult", "spawn"]
@@ -49,7 +50,7 @@ async def spawn(parent: Agent, agent_type: str, prompt: Any) -> SubagentResult:
     with parent.beside() as signal:
         # The child may do no more than its parent; what refuses the parent's calls refuses the child's.
         child = await harness.agents.publish(
-            session, parent.options, "startup", setup=lambda ctx: ctx.inherit(parent), owner=parent
+            session, parent.options, "startup", setup=lambda ctx: _set_up(ctx, parent, agent_type), owner=parent
         )
         parent.tell("subagent_start", parent, child, agent_type)
         try:
@@ -59,6 +60,11 @@ async def spawn(parent: Agent, agent_type: str, prompt: Any) -> SubagentResult:
             return _result(child)
         finally:
             await _end(parent, child, agent_type)
+
+
+def _set_up(ctx: AgentContext, parent: Agent, agent_type: str) -> None:
+    ctx.agent.agent_type = agent_type
+    ctx.inherit(parent)
 
 
 async def _end(parent: Agent, child: Agent, agent_type: str) -> None:
@@ -88,6 +94,8 @@ def _reason(child: Agent) -> TurnEndReason:
     for event in reversed(child.session.events):
         if event.type == "turn/end":
             reason = event.data.reason
+        elif event.type == "input/rejected":
+            return RejectedEnd(event.data.reason)
         elif event.type == "turn/start" and event.data.trigger.kind == "message":
             return reason  # type: ignore[no-any-return]
     return AbortedEnd()

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 from anyio.lowlevel import checkpoint
-from attrs import define, frozen
+from attrs import frozen
 
 from dshhooks.agent.batch import Batch
+from dshhooks.agent.ends import Interrupted, RequestFailed
+from dshhooks.agent.operations import runner_of
 from dshhooks.agent.record import record_context, record_steering
 from dshhooks.engine.scope import tied_scope
 from dshhooks.llm.assembler import BlockAssembler
-from dshhooks.llm.service import ModelStream, PreparedCall, failure_from
+from dshhooks.llm.service import ModelStream, PreparedCall, failure_from, failure_in
 from dshhooks.session.event import APPEND
 from dshhooks.session.events import (
     AssistantChunk,
@@ -23,31 +25,20 @@ from dshhooks.session.events import (
     StepStart,
 )
 from dshhooks.tools.outcome import seal_content
-from hookspecs.errors import HarnessError, LlmError
+from hookspecs.errors import HarnessError
 from hookspecs.json import MISSING
-from hookspecs.model import AbortedFinish, ErrorFinish, GenerateOptions, LlmCallConfig, LlmFailure, MaxTokensFinish
+from hookspecs.model import GenerateOptions, LlmCallConfig, MaxTokensFinish
 from hookspecs.signal import CancelSignal
 from hookspecs.values import AssistantProvenance, Content, Message, ToolCallBlock
 
 if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
+    from dshhooks.agent.inference import Requests
 
-__all__ = ["Interrupted", "RequestFailed", "Step", "StepOutcome"]
+__all__ = ["Step", "StepOutcome"]
 
 # An adapter that heeds its signal ends the stream itself, and may say so; one that does not is cancelled right after.
 GRACE = 0.1
-
-
-class Interrupted(Exception):
-    """The turn's signal aborted; not an error of anybody."""
-
-
-@define(eq=False)
-class RequestFailed(Exception):
-    """The model request itself failed: offered to recovery."""
-
-    error: BaseException
-    failure: LlmFailure
 
 
 @frozen
@@ -58,6 +49,7 @@ class StepOutcome:
     steered: bool
     max_tokens: bool
     concludes: bool
+    empty: bool = False  # the model answered with nothing
 
 
 class Step:
@@ -80,7 +72,7 @@ class Step:
 
         Raises:
             RequestFailed: The model request failed; the step is still open.
-            Interrupted: The turn was cancelled; the step is still open.
+            Interrupted: The turn was cancelled, or this step was by an observer; the step is still open.
             Exception: Anything else that fails the turn; the step may be open.
         """
         await checkpoint()  # a model and tools that never wait must not keep others from running
@@ -94,6 +86,14 @@ class Step:
         self._check()
         await self.agent.ask("agent_pre_step", self.agent, self.turn, self.number, self.signal)
         self._check()
+        runner = runner_of(self.agent)
+        if runner is None:
+            return await self._opened(system, tools, prefix)
+        from dshhooks.agent.step_operation import observed_step
+
+        return await observed_step(self, runner, self._opened, system, tools, prefix)
+
+    async def _opened(self, system: str | None, tools: Any, prefix: tuple[Message, ...]) -> StepOutcome:
         messages = self.session.messages().with_prefix(prefix)
         self.session.append(StepStart(self.turn, self.number))
         prepared, options = await self._request(system, tools, prefix, messages)
@@ -106,7 +106,7 @@ class Step:
         await self.agent.ask("agent_post_step", self.agent, self.turn, self.number, self.signal)
         self._check()
         self.session.append(StepEnd(self.turn, self.number))
-        return StepOutcome(bool(calls), steered, self.max_tokens, batch.concludes)
+        return StepOutcome(bool(calls), steered, self.max_tokens, batch.concludes, not message.content)
 
     def _check(self) -> None:
         if self.signal.aborted:
@@ -219,9 +219,11 @@ class Step:
     async def _stream(self, prepared: PreparedCall, options: GenerateOptions) -> tuple[BlockAssembler, list[int]]:
         assembler, seqs = BlockAssembler(), []
         stream: ModelStream | None = None
+        requests = self._observed_requests()
         try:
-            with tied_scope(self.signal, grace=GRACE):
-                stream = await self.agent.harness.llm.open(options, prepared=prepared, agent=self.agent)
+            with tied_scope(self.signal, grace=GRACE) as scope:
+                around = requests.within(scope) if requests is not None else None
+                stream = await self.agent.harness.llm.open(options, prepared=prepared, agent=self.agent, around=around)
                 try:
                     async for chunk in stream:
                         self._check()
@@ -232,21 +234,27 @@ class Step:
                     await stream.aclose()
         except Exception as exc:
             self._check()
+            if requests is not None:
+                requests.check()
             if stream is not None and stream.is_adapter_failure(exc):
                 raise RequestFailed(exc, failure_from(exc)) from exc
             raise
         self._check()
-        if isinstance(assembler.finish, (ErrorFinish, AbortedFinish)):
-            failure = assembler.finish.failure
-            error = LlmError(
-                failure.message,
-                failure.code,
-                status=failure.status,
-                retry_after=failure.retry_after,
-                request_id=failure.request_id,
-            )
-            raise RequestFailed(error, failure)
+        if requests is not None:
+            requests.check()
+        failed = failure_in(assembler.finish)
+        if failed is not None:
+            raise RequestFailed(*failed)
         return assembler, seqs
+
+    def _observed_requests(self) -> Requests | None:
+        """Return what makes an operation of each request; ``None`` when nobody is told of them."""
+        runner = runner_of(self.agent)
+        if runner is None:
+            return None
+        from dshhooks.agent.inference import observed_requests
+
+        return observed_requests(runner)
 
     # -- the tool calls --------------------------------------------------------------------------------------------
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from dshhooks.agent.ends import Interrupted, RequestFailed
 from dshhooks.agent.inbox import Item, ResolvedInput, seal_input
+from dshhooks.agent.operations import DIRECT, Stretch, runner_of
 from dshhooks.agent.record import record_prompt
-from dshhooks.agent.step import Interrupted, RequestFailed, Step, StepOutcome
+from dshhooks.agent.step import Step, StepOutcome
 from dshhooks.engine.faults import is_fault, origin
 from dshhooks.engine.observe import described
 from dshhooks.session.events import (
@@ -56,33 +58,51 @@ class Turn:
         self.max_tokens = False
         self.stopped = False  # by agent_turn_stop: pending steering is dropped
         self.opened = False
+        self.ended_by: BaseException | None = None
         self._priors: tuple[LlmFailure, ...] = ()
 
     async def run(self) -> None:
-        """Open the turn, run it, close it. Raises nothing but cancellation of the driver's own task."""
+        """Run the turn; as an operation, if anybody watches. Raises nothing but cancellation of the driver's task."""
+        runner = runner_of(self.agent)
+        if runner is None:
+            await self.work()
+            return
+        from dshhooks.agent.turn_operation import observed_turn
+
+        await observed_turn(self, runner)
+
+    async def work(self, stretch: Stretch = DIRECT) -> BaseException | None:
+        """Open the turn, run it, close it; return what ended it otherwise than by itself.
+
+        Args:
+            stretch: Where it runs. Its records are written whatever becomes of what runs there.
+        """
         recorded = self.agent.harness.config.agent.prompt_admission == "recorded"
         reason: TurnEndReason | None
         error: BaseException | None = None
         try:
-            if recorded and not self._open():
-                return
-            reason = await self._body(recorded)
-        except Interrupted:
-            reason = self._interrupted()
+            if recorded and not stretch.call(self._open):
+                return self.ended_by
+            reason = await stretch.run(self._body, recorded)
+        except Interrupted as exc:
+            reason, self.ended_by = self._interrupted(), exc
         except BaseException as exc:
             if not is_fault(exc):
-                self._close(DisposedEnd())
+                stretch.call(self._close, DisposedEnd())
                 raise
+            self.ended_by = exc
             reason, error = self._failed(exc)
         if reason is not None:
-            self._close(reason)
+            stretch.call(self._close, reason)
         if error is not None:
             log.warning(
                 "agent %r: turn %d failed at step %d: %s", self.agent.id, self.number, self.step, described(error)
             )
             self.agent.tell("agent_error", self.agent, self.number, self.step, error)
         if self.opened:
-            await self.agent.flush(self.number, self.step)
+            # A turn whose end is not durable has failed, whatever else is to be said of it.
+            self.ended_by = await stretch.outlast(self.agent.flush, self.number, self.step) or self.ended_by
+        return self.ended_by
 
     def _open(self) -> bool:
         self.number = self.session.last_turn + 1  # an injection may have had a turn since this one was made
@@ -92,6 +112,7 @@ class Turn:
             if not is_fault(exc):
                 raise
             # A turn whose start was refused never existed.
+            self.ended_by = exc
             self.agent.tell("agent_error", self.agent, self.number, 0, exc)
             return False
         self.opened = True
@@ -109,6 +130,7 @@ class Turn:
         except BaseException as exc:
             if not is_fault(exc):
                 raise
+            self.ended_by = exc
             log.error("agent %r: turn %d could not be closed: %s", self.agent.id, self.number, described(exc))
 
     def _end(self, reason: TurnEndReason) -> None:

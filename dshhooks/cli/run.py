@@ -30,6 +30,9 @@ __all__ = ["run"]
 @click.option(
     "--approve", type=click.Choice(["yes", "no"]), help="The answer to an ask; default: the terminal, else no."
 )
+@click.option(
+    "--allow-policy-drift", is_flag=True, help="Continue although the operation guards' policy revision has changed."
+)
 @click.option("--json", "as_json", is_flag=True, help="One event of the session a line on stdout.")
 @with_switches
 def run(prompt: str, switches: Switches, **options: Any) -> None:
@@ -56,6 +59,7 @@ class _Options:
     base_url: str | None
     session_id: str | None
     approve: str | None
+    allow_policy_drift: bool
     as_json: bool
 
 
@@ -143,7 +147,12 @@ async def _resumed(harness: Harness, options: _Options) -> Agent | None:
         return None
     provider = options.provider or ("openai" if options.base_url else None)
     try:
-        return await harness.resume_agent(options.session_id, provider=provider, model=options.model)
+        return await harness.resume_agent(
+            options.session_id,
+            provider=provider,
+            model=options.model,
+            allow_policy_drift=options.allow_policy_drift,
+        )
     except HarnessError as exc:
         if exc.code not in ("SESSION_NOT_FOUND", "NO_PERSISTENCE"):
             raise

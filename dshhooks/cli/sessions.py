@@ -90,33 +90,38 @@ def export(session_id: str, switches: Switches) -> None:
 
 @sessions.command()
 @click.argument("session_id", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @with_switches
-def verify(session_id: str | None, switches: Switches) -> None:
-    """Check one session, or all: readable, contiguous, balanced. Exits 1 when one is not."""
-    findings = _with_store(switches, lambda store: _verify(store, session_id))
-    for name, problem in findings:
-        mark = click.style("FAIL", fg="red") if problem else click.style("ok  ", fg="green")
-        click.echo(f"{mark} {name}{f': {problem}' if problem else ''}")
-    sys.exit(1 if any(problem for _, problem in findings) else 0)
+def verify(session_id: str | None, as_json: bool, switches: Switches) -> None:
+    """Check one session, or all: readable, contiguous, balanced. Exits 1 when one is not.
+
+    Also says what has changed in the configured plugins since a session was last accepted; a changed policy revision
+    of the operation guards means that it is only resumed when that is allowed.
+    """
+    from dshhooks.cli.verify import configured, look
+
+    now = configured(switches.load())
+    findings = _with_store(switches, lambda store: look(store, session_id, now))
+    if as_json:
+        click.echo(json.dumps([finding.document() for finding in findings]))
+    else:
+        for finding in findings:
+            _show_finding(finding)
+    sys.exit(1 if any(finding.problem for finding in findings) else 0)
 
 
-async def _verify(store: Any, session_id: str | None) -> list[tuple[str, str]]:
-    from dshhooks.session.enclosure import TurnEnclosure
-    from hookspecs.errors import HarnessError
+def _show_finding(finding: Any) -> None:
+    from dshhooks.cli.show import printable
 
-    names = [session_id] if session_id else [header.id for header in await store.list()]
-    findings = []
-    for name in names:
-        try:
-            stored = await store.inspect(name)
-            check = TurnEnclosure()
-            for event in stored.events:
-                check(event)
-            repair = list(getattr(stored, "repair", ()))
-            findings.append((name, f"not closed; resuming repairs it: {'; '.join(map(str, repair))}" if repair else ""))
-        except HarnessError as exc:
-            findings.append((name, str(exc)))
-    return findings
+    mark = click.style("FAIL", fg="red") if finding.problem else click.style("ok  ", fg="green")
+    click.echo(mark + printable(f" {finding.name}{f': {finding.problem}' if finding.problem else ''}"))
+    for change in finding.drift.changes if finding.drift is not None else ():
+        line = printable(f"     {change.severity} {change.category}: {_said(change.old)} -> {_said(change.new)}")
+        click.secho(line, fg="yellow" if change in finding.drift.warnings else None)
+
+
+def _said(value: Any) -> str:
+    return (", ".join(value) if isinstance(value, tuple) else value) or "none"
 
 
 def _when(milliseconds: int) -> str:

@@ -6,19 +6,23 @@ raise, because only the former are offered to recovery (spec/core.md 6, "Failure
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from dshhooks.engine.faults import discard, is_fault
 from hookspecs.errors import HarnessError, LlmError, error_message
-from hookspecs.model import GenerateOptions, LlmCallConfig, LlmFailure, StreamChunk
+from hookspecs.model import AbortedFinish, ErrorFinish, GenerateOptions, LlmCallConfig, LlmFailure, StreamChunk
 
 if TYPE_CHECKING:
     from dshhooks.llm.service import LlmService
 
-__all__ = ["AdapterStream", "ModelStream", "PreparedCall", "Route", "close", "failure_from"]
+__all__ = ["AdapterStream", "Around", "ModelStream", "PreparedCall", "Route", "close", "failure_from", "failure_in",
+           "nothing_said"]  # fmt: skip
+
+# Stands around each attempt at a request: given the request as the adapter gets it, and what opens its stream.
+Around = Callable[[GenerateOptions, Callable[[], AsyncIterator[StreamChunk]]], AsyncIterator[StreamChunk]]
 
 
 @frozen(eq=False)
@@ -77,16 +81,22 @@ class AdapterStream:
         service: Knows the adapters.
         config: The configuration that was prepared, if one was.
         route: The adapter bound to it. A wrapper that asks for something else gets that one's adapter.
+        around: Stands around every attempt; what it raises itself is no failure of the adapter.
     """
 
-    def __init__(self, service: LlmService, config: LlmCallConfig | None, route: Route | None) -> None:
-        self._service, self._config, self._route = service, config, route
+    def __init__(
+        self, service: LlmService, config: LlmCallConfig | None, route: Route | None, around: Around | None = None
+    ) -> None:
+        self._service, self._config, self._route, self._around = service, config, route, around
         self._opened: list[AsyncIterator[StreamChunk]] = []
         self.raised: list[BaseException] = []
 
     async def open(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
         """Return the adapter's chunks; the adapter is looked up when they are read."""
-        chunks = self._chunks(options)
+        if self._around is None:
+            chunks = self._chunks(options)
+        else:
+            chunks = self._around(self._exact(options), lambda: self._chunks(options))
         self._opened.append(chunks)
         return chunks
 
@@ -113,9 +123,19 @@ class AdapterStream:
         finally:
             await close(chunks)
 
-    def _start(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+    def _adapter(self, options: GenerateOptions) -> Any:
         bound = self._route if options.config == self._config else None
-        adapter = (bound or self._service.route(options.provider)).adapter
+        return (bound or self._service.route(options.provider)).adapter
+
+    def _exact(self, options: GenerateOptions) -> GenerateOptions:
+        """Return the request as its adapter gets it; as it is when there is no adapter, which reading it will say."""
+        try:
+            return self._service.visible(options, self._adapter(options))
+        except LlmError:
+            return options
+
+    def _start(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
+        adapter = self._adapter(options)
         chunks = adapter.stream(self._service.visible(options, adapter))
         if not isinstance(chunks, AsyncIterator):
             discard(chunks)
@@ -154,3 +174,23 @@ def failure_from(exc: BaseException) -> LlmFailure:
     code = exc.code if isinstance(exc.code, str) and exc.code else "UNKNOWN"
     own = vars(exc).get("failure")
     return own if isinstance(own, LlmFailure) and own.code == code else LlmFailure(message, code)
+
+
+def failure_in(finish: object) -> tuple[LlmError, LlmFailure] | None:
+    """Return the failure a stream ended with in band, as an error and as what is recorded; ``None`` for an answer."""
+    if not isinstance(finish, (ErrorFinish, AbortedFinish)):
+        return None
+    failure = finish.failure
+    error = LlmError(
+        failure.message,
+        failure.code,
+        status=failure.status,
+        retry_after=failure.retry_after,
+        request_id=failure.request_id,
+    )
+    return error, failure
+
+
+def nothing_said() -> LlmError:
+    """Return the error for an answer without a single block."""
+    return LlmError("the model answered with nothing", "EMPTY_RESPONSE")

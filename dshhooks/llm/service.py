@@ -12,13 +12,22 @@ from attrs import field, frozen
 from dshhooks.engine.contribution import Belongings, contribute
 from dshhooks.engine.hooks import Hooks, Registration
 from dshhooks.engine.observe import described
-from dshhooks.llm.request import AdapterStream, ModelStream, PreparedCall, Route, close, failure_from
+from dshhooks.llm.request import (
+    AdapterStream,
+    Around,
+    ModelStream,
+    PreparedCall,
+    Route,
+    close,
+    failure_from,
+    failure_in,
+)
 from hookspecs.errors import HarnessError, LlmError
 from hookspecs.json import MISSING
 from hookspecs.model import GenerateOptions, LlmCallConfig, StreamChunk
 from hookspecs.values import AssistantProvenance, Message
 
-__all__ = ["LlmAdapter", "LlmService", "ModelStream", "PreparedCall", "ReasoningInfo", "failure_from"]
+__all__ = ["LlmAdapter", "LlmService", "ModelStream", "PreparedCall", "ReasoningInfo", "failure_from", "failure_in"]
 
 log = logging.getLogger("dshhooks.llm")
 
@@ -118,7 +127,12 @@ class LlmService:
         return PreparedCall(config, route)
 
     async def open(
-        self, options: GenerateOptions, *, prepared: PreparedCall | None = None, agent: object = None
+        self,
+        options: GenerateOptions,
+        *,
+        prepared: PreparedCall | None = None,
+        agent: object = None,
+        around: Around | None = None,
     ) -> ModelStream:
         """Send one request through ``llm_stream`` and return its stream.
 
@@ -126,13 +140,14 @@ class LlmService:
             options: The frozen request.
             prepared: What :meth:`prepare` returned for it.
             agent: Whose request it is; its own plugins take part too.
+            around: Stands around every attempt at the adapter, inside all hooks.
 
         Raises:
             HarnessError: ``INVALID_PREPARED_CALL``.
             Exception: What an ``llm_stream`` hook raised, with a note naming it.
         """
         bound = prepared.take(options) if prepared is not None else None
-        adapter = AdapterStream(self, prepared.config if prepared is not None else None, bound)
+        adapter = AdapterStream(self, prepared.config if prepared is not None else None, bound, around)
         plan = self._hooks.plan("llm_stream", agent)
         if not plan.active:
             return ModelStream(await adapter.open(options), adapter)

@@ -67,8 +67,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.operations.observers": ("ObserverFault",),
     "dshhooks.operations.payloads": (
         "PAYLOADS", "CompactionData", "CompactionInput", "CompactionOutput", "GateAnswer", "GateWaitData",
-        "InferenceData", "JournalAppendData", "Payload", "StepData", "ToolCallData", "ToolExecutionData", "TurnData",
-        "terminal_fields",
+        "InferenceData", "JournalAppendData", "Payload", "StepData", "StreamResult", "ToolCallData",
+        "ToolExecutionData", "TurnData", "terminal_fields",
     ),
     "dshhooks.operations.runner": ("Runner", "compile_set", "handles", "start"),
     "dshhooks.operations.scope": ("Scope", "track_scopes"),

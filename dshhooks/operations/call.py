@@ -11,8 +11,9 @@ from attrs import field, frozen
 from dshhooks.operations.errors import CallError
 from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.payloads import PAYLOADS, Payload
+from dshhooks.operations.snapshot import freeze, shown_again
 
-__all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "utc_now"]
+__all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "frozen_call", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -47,6 +48,9 @@ class Cause:
     tool_execution_id: str = ""
     coordinates: Coordinates = Coordinates()
     human: bool | None = None
+
+
+shown_again(Coordinates, Cause)
 
 
 @frozen
@@ -131,3 +135,16 @@ def check_call(call: Any) -> None:
     started = call.started_at
     if type(started) is not datetime or started.tzinfo is None:
         raise CallError(f"{call.operation} needs an aware datetime as started_at")
+
+
+def frozen_call(call: Call) -> Call:
+    """Return a checked call as its callbacks see it: the same one, unless something in it could be changed.
+
+    Raises:
+        SnapshotError: Something in it could, and nobody here knows how to copy it.
+    """
+    payload, name = freeze(call.payload), freeze(call.agent_name)
+    coordinates, cause = freeze(call.coordinates), freeze(call.cause)
+    if payload is call.payload and coordinates is call.coordinates and cause is call.cause and name is call.agent_name:
+        return call
+    return attrs.evolve(call, payload=payload, coordinates=coordinates, agent_name=name, cause=cause)

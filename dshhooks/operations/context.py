@@ -14,7 +14,7 @@ from dshhooks.operations.token import CancelToken
 if TYPE_CHECKING:
     from dshhooks.operations.call import Call
 
-__all__ = ["CurrentOperation", "Driven", "current_operation", "enter", "run_in"]
+__all__ = ["CurrentOperation", "Driven", "adopt", "current_operation", "enter", "run_in"]
 
 T = TypeVar("T")
 
@@ -59,9 +59,17 @@ def current_operation() -> CurrentOperation | None:
     return _current.get()
 
 
-def enter(context: Context, operation: CurrentOperation) -> None:
+def enter(context: Context, operation: CurrentOperation | None) -> None:
     """Make an operation the current one of its context."""
     context.run(_current.set, operation)
+
+
+def adopt(operation: CurrentOperation | None) -> None:
+    """Say inside which operation the running task works from now on.
+
+    For a task that outlives who began it: without, it would be cancelled when that one's operation finishes.
+    """
+    _current.set(operation)
 
 
 def run_in(context: Context, fn: Callable[..., T], *args: Any) -> T:

@@ -108,5 +108,5 @@ def decide(assessment: Assessment, *, allow_policy_drift: bool = False, decider:
 
 def _rejected(assessment: Assessment) -> DriftRejectedError:
     said = "; ".join(f"{each.category}: {each.old!r} -> {each.new!r}" for each in assessment.changes) or "no change"
-    hint = "pass allow_policy_drift=True to accept another policy revision"
+    hint = "allow_policy_drift=True, or dshhooks run --allow-policy-drift, accepts another policy revision"
     return DriftRejectedError(f"the session is not resumed under what has changed ({said}); {hint}", assessment)

@@ -14,7 +14,7 @@ from dshhooks.engine.plan import Plan
 from hookspecs.errors import OperationConfigError, PluginError
 
 if TYPE_CHECKING:
-    from dshhooks.operations.declare import OperationSet
+    from dshhooks.operations.declare import Guard, OperationSet
     from dshhooks.operations.runner import Runner
 
 __all__ = ["Operations"]
@@ -32,10 +32,13 @@ class Operations:
     """
 
     def __init__(self, hooks: Hooks) -> None:
+        # False while nobody takes part: asked on the hot path, before anybody asks for a runner.
+        self.attended = False
         self._hooks = hooks
         self._own: OperationSet | None = None
+        self._taking_part: set[str] = set()
         self._revisions: dict[str, str] = {}
-        self._runners: dict[tuple[int, int], tuple[Plan, Plan, Runner]] = {}
+        self._runners: dict[int, tuple[Plan, Runner | None]] = {}
         hooks.on_arrival(self._welcome)
 
     def adopt(self, declared: OperationSet) -> None:
@@ -60,15 +63,15 @@ class Operations:
             )
         validate_set(declared)
         self._own = declared
+        self.attended = True
         self._runners.clear()
 
     def runner(self, agent: object = None) -> Runner | None:
         """Return who is told of, and asked about, the operations of ``agent``; ``None`` when nobody is."""
-        observers, guards = self._hooks.plan("operation", agent), self._hooks.plan("operation_guard", agent)
-        if self._own is None and not (observers.active or guards.active):
-            return None
-        known = self._runners.get((id(observers), id(guards)))
-        return known[2] if known is not None else self._compile(observers, guards)
+        observers = self._hooks.plan("operation", agent)
+        # A change of registrations replaces every chain, so one of the two stands for both.
+        known = self._runners.get(id(observers))
+        return known[1] if known is not None else self._compile(observers, self._hooks.plan("operation_guard", agent))
 
     @property
     def policy_revision(self) -> str:
@@ -82,24 +85,39 @@ class Operations:
         obeyed = (impl.plugin for impl in self._hooks.plan("operation_guard").implementations)
         return compose_revisions([*pairs, *((name, self._revisions[name]) for name in dict.fromkeys(obeyed))])
 
-    def _compile(self, observers: Plan, guards: Plan) -> Runner:
+    def guards(self, agent: object = None) -> tuple[Guard, ...]:
+        """Return every guard asked about the operations of ``agent``, in order; a shadowed one is asked, not obeyed."""
         from dshhooks.operations.plugins import declared_by
-        from dshhooks.operations.runner import compile_set
 
+        plans = self._hooks.plan("operation", agent), self._hooks.plan("operation_guard", agent)
+        return tuple(declared_by(self._own, *plans, self.policy_revision).guards)
+
+    def _compile(self, observers: Plan, guards: Plan) -> Runner | None:
+        runner: Runner | None = None
+        if self._own is not None or observers.active or guards.active:
+            from dshhooks.operations.plugins import declared_by
+            from dshhooks.operations.runner import compile_set
+
+            runner = compile_set(declared_by(self._own, observers, guards, self.policy_revision))
         if len(self._runners) >= _KEPT:
             self._runners.clear()
-        runner = compile_set(declared_by(self._own, observers, guards, self.policy_revision))
-        # The plans are kept beside it, so that their ids cannot become another plan's.
-        self._runners[id(observers), id(guards)] = (observers, guards, runner)
+        # The plan is kept beside it, so that its id cannot become another plan's.
+        self._runners[id(observers)] = (observers, runner)
         return runner
 
     def _welcome(self, plugin: str) -> Callable[[], None]:
-        if "operation_guard" in self._hooks.hooks_of(plugin) and self._hooks.agent_of(plugin) is None:
+        hooks = self._hooks.hooks_of(plugin)
+        if "operation_guard" in hooks and self._hooks.agent_of(plugin) is None:
             self._revisions[plugin] = _revision(plugin, self._hooks.plugin(plugin))
+        if "operation" in hooks or "operation_guard" in hooks:
+            self._taking_part.add(plugin)
+            self.attended = True
         return lambda: self._forget(plugin)
 
     def _forget(self, plugin: str) -> None:
         self._revisions.pop(plugin, None)
+        self._taking_part.discard(plugin)
+        self.attended = self._own is not None or bool(self._taking_part)
         self._runners.clear()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
+from functools import lru_cache
+from typing import Any, Final, TypeVar
 
 import anyio
 from attrs import frozen
@@ -15,9 +17,12 @@ from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.payloads import JournalAppendData
 from dshhooks.operations.runner import Runner, handles
 from dshhooks.operations.scope import Scope
+from dshhooks.operations.token import FINISHED, CancelToken
 from dshhooks.operations.verdict import is_genuine_cancellation
 
-__all__ = ["FAMILIES", "Record", "describe_event", "with_hooks"]
+__all__ = ["FAMILIES", "Append", "Record", "describe_event", "observed_write", "with_hooks"]
+
+T = TypeVar("T")
 
 FAMILIES: Final = ("event", "command", "gate_prepared", "fence")
 
@@ -75,20 +80,11 @@ class _ObservedJournal:
         return await self._observed(record, lambda: self._journal.append(record))
 
     async def _observed(self, record: Any, write: Callable[[], Awaitable[Any]]) -> Any:
-        scope = await self._start(record)
-        return await (write() if scope is None else _written(scope, write))
-
-    async def _start(self, record: Any) -> Scope | None:
         try:
             found = self._describe(record)
-            if type(found) is not Record or found.family not in FAMILIES or type(found.id) is not str or not found.id:
-                return None
-            data = JournalAppendData(found.family, found.id)
-            # No agent and no cause: an append belongs to its session (1.5).
-            call = Call(Operation.JOURNAL_APPEND, data, Coordinates(session=self._session_id))
-            return await self._runner.start(call)
-        except Exception:  # noqa: BLE001 - what cannot be observed is written all the same (J2, J3)
-            return None
+        except Exception:  # noqa: BLE001 - what cannot be described is written all the same (J3)
+            found = None
+        return await observed_write([Append(self._runner, found, self._session_id)], write)
 
 
 class _IdempotentJournal(_ObservedJournal):
@@ -97,16 +93,98 @@ class _IdempotentJournal(_ObservedJournal):
         return await self._observed(record, lambda: self._journal.append_idempotent(id_, record))
 
 
-async def _written(scope: Scope, write: Callable[[], Awaitable[Any]]) -> Any:
+@frozen
+class Append:
+    """One record that is about to be written, and whom to tell.
+
+    Args:
+        runner: Whom.
+        record: What it is; one that is no :class:`Record` of a known family is written unobserved.
+        session_id: Whose journal.
+        context: What it was appended in, if that was elsewhere; a copy that nothing else enters.
+    """
+
+    runner: Runner
+    record: Any
+    session_id: str
+    context: Context | None = None
+
+
+async def observed_write(appends: Sequence[Append], write: Callable[[], Awaitable[T]]) -> T:
+    """Write records with one write, each observed for itself: all begin before it and finish after it, in order.
+
+    A single record is written in its operation's context; several have no context in common, so those are written in
+    the caller's.
+
+    Returns:
+        What the write returned.
+
+    Raises:
+        BaseException: What the write raised, unchanged; or an interrupt that came while observers were told, and then
+            nothing is known to be written.
+    """
+    scopes: list[Scope] = []
     try:
-        # Not through scope.run: the observers' cancellation must not turn the journal's answer into another.
-        value = await Driven(scope.context, run_in(scope.context, write))
+        for append in appends:
+            scope = _begun(append)
+            if scope is not None:
+                scopes.append(scope)
+        value = await _written(scopes, write)
     except BaseException as exc:
-        canceled = isinstance(exc, Exception) and (scope.token.cancelled or _cancelled_outside())
-        scope.finish(Outcome.CANCELED if canceled or is_genuine_cancellation(exc) else Outcome.FAILED, exc)
+        _end(scopes, exc)
         raise
-    scope.finish(Outcome.COMPLETED)
+    _end(scopes, None)
     return value
+
+
+@lru_cache(maxsize=256)
+def _journal_of(session_id: str) -> Coordinates:
+    return Coordinates(session=session_id)
+
+
+def _begun(append: Append) -> Scope | None:
+    try:
+        record = append.record
+        if type(record) is not Record or record.family not in FAMILIES or type(record.id) is not str or not record.id:
+            return None
+        data = JournalAppendData(record.family, record.id)
+        # No agent and no cause: an append belongs to its session (1.5).
+        call = Call(Operation.JOURNAL_APPEND, data, _journal_of(append.session_id))
+        begin = append.runner.begin
+        return begin(call) if append.context is None else append.context.run(begin, call)
+    except Exception:  # noqa: BLE001 - what cannot be observed is written all the same (J2, J3)
+        return None
+
+
+async def _written(scopes: Sequence[Scope], write: Callable[[], Awaitable[T]]) -> T:
+    if len(scopes) != 1:
+        return await write()
+    # Not through scope.run: the observers' cancellation must not turn the journal's answer into another.
+    return await Driven(scopes[0].context, run_in(scopes[0].context, write))  # type: ignore[no-any-return]  # any awaitable
+
+
+def _end(scopes: Sequence[Scope], error: BaseException | None) -> None:
+    passing: BaseException | None = None
+    for scope in scopes:
+        try:
+            scope.finish(_outcome(scope, error), error)
+        except BaseException as exc:  # noqa: BLE001 - an interrupt; raised once the others have been told
+            passing = exc if passing is None else passing
+    if passing is not None:
+        raise passing
+
+
+def _outcome(scope: Scope, error: BaseException | None) -> Outcome:
+    """Apply the journal's own rule: success is success, an error under cancellation is a cancellation (1.10)."""
+    if error is None:
+        return Outcome.COMPLETED
+    canceled = isinstance(error, Exception) and (_cancelled(scope.token) or _cancelled_outside())
+    return Outcome.CANCELED if canceled or is_genuine_cancellation(error) else Outcome.FAILED
+
+
+def _cancelled(token: CancelToken) -> bool:
+    # A write in the background often outlives the operation it was appended in; that one finished, nobody cancelled it.
+    return token.cancelled and token.reason is not FINISHED
 
 
 def _cancelled_outside() -> bool:

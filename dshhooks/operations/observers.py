@@ -75,7 +75,7 @@ def begin(context: Context, index: int, around: Around, call: Any, report: Repor
         BaseException: Only what passes through every boundary, such as ``KeyboardInterrupt``.
     """
     try:
-        finish = run_in(context, _begun, around.begin, call)
+        finish = context.run(_begun, around.begin, call)  # nobody is in it yet: the operation only begins
         return None if finish is None else (index, finish)
     except BaseException as exc:
         if not is_containable(exc):

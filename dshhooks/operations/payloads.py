@@ -15,12 +15,12 @@ from attrs import field, frozen
 
 from dshhooks.operations.kinds import Operation
 from hookspecs.json import MISSING
-from hookspecs.model import GenerateOptions
+from hookspecs.model import GenerateOptions, TokenUsage
 from hookspecs.values import Content, Message
 
 __all__ = ["PAYLOADS", "CompactionData", "CompactionInput", "CompactionOutput", "GateAnswer", "GateWaitData",
-           "InferenceData", "JournalAppendData", "Payload", "StepData", "ToolCallData", "ToolExecutionData",
-           "TurnData", "terminal_fields"]  # fmt: skip
+           "InferenceData", "JournalAppendData", "Payload", "StepData", "StreamResult", "ToolCallData",
+           "ToolExecutionData", "TurnData", "terminal_fields"]  # fmt: skip
 
 
 # Marks a field that is filled at the finish.
@@ -49,13 +49,21 @@ class StepData:
 
 
 @frozen
+class StreamResult:
+    """What the provider said of a stream that ended well: how many tokens it took, and why it stopped."""
+
+    usage: TokenUsage | None = None
+    finish: Any = None
+
+
+@frozen
 class InferenceData:
     """A model request, exactly as the provider gets it; then what came back.
 
     Args:
         request: The request.
         ai_message: What the model said; of a stream that was cut, what arrived.
-        stream_result: The provider's metadata; only after a clean end of the stream.
+        stream_result: The provider's metadata, a :class:`StreamResult`; only after a clean end of the stream.
     """
 
     SAFE: ClassVar = ()

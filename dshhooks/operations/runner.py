@@ -9,14 +9,13 @@ from typing import Any
 import attrs
 
 from dshhooks.operations.active import Active
-from dshhooks.operations.call import Call, check_call
+from dshhooks.operations.call import Call, check_call, frozen_call
 from dshhooks.operations.context import current_operation
 from dshhooks.operations.declare import Around, Guard, OperationSet, validate_set
 from dshhooks.operations.guards import ask
 from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.observers import ObserverFault, Report, report_to
 from dshhooks.operations.scope import IdleScope, Scope
-from dshhooks.operations.snapshot import freeze
 from dshhooks.operations.token import CancelToken
 from dshhooks.operations.verdict import is_genuine_cancellation
 
@@ -58,18 +57,34 @@ class Runner:
             BaseException: A guard was cancelled with everything around it, or an interrupt came; what had begun was
                 finished.
         """
+        scope = self.begin(call)
+        plan = self._plans.get(call.operation)
+        if plan is None or not plan.guards:
+            return scope
+        try:
+            scope.refuse(await ask(plan.guards, scope.call, scope.context, scope.token, self._timeout))
+        except BaseException as exc:
+            scope.finish(Outcome.CANCELED if is_genuine_cancellation(exc) else Outcome.FAILED, exc)
+            raise
+        return scope
+
+    def begin(self, call: Call) -> Scope:
+        """Begin an operation that nobody may refuse: like :meth:`start`, without asking guards and without a wait.
+
+        Raises:
+            CallError, SnapshotError: As for :meth:`start`.
+            BaseException: An interrupt came out of an observer; what had begun was finished.
+        """
         check_call(call)
         plan = self._plans.get(call.operation)
         if plan is None:
             return IdleScope(call)
-        scope = self._scope(freeze(call))
+        scope = self._scope(frozen_call(call))
         try:
             for index, around in plan.around:
                 scope.begin(index, around)
-            if plan.guards:
-                scope.refuse(await ask(plan.guards, scope.call, scope.context, scope.token, self._timeout))
         except BaseException as exc:
-            scope.finish(Outcome.CANCELED if is_genuine_cancellation(exc) else Outcome.FAILED, exc)
+            scope.finish(Outcome.FAILED, exc)
             raise
         return scope
 

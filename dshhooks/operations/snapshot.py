@@ -16,6 +16,7 @@ from enum import Enum
 from functools import lru_cache
 from operator import attrgetter, is_
 from typing import Any, Final
+from weakref import ref
 
 import attrs
 
@@ -25,8 +26,9 @@ from hookspecs.errors import NotLosslessError
 from hookspecs.json import FrozenDict, FrozenList, Missing
 from hookspecs.json import freeze as freeze_json
 from hookspecs.signal import CancelSignal
+from hookspecs.values import Message
 
-__all__ = ["freeze"]
+__all__ = ["freeze", "shown_again"]
 
 _AS_THEY_ARE: Final = frozenset({
     str, int, bool, float, complex, bytes, type(None), type(...), Missing, FrozenDict, FrozenList,
@@ -37,8 +39,17 @@ _AS_THEY_ARE: Final = frozenset({
 # Read-only for everybody but its source; and an enumeration's members are constants.
 _AND_SUBCLASSES: Final = (Enum, CancelSignal)
 
+# What is shown again and again: every request holds the messages before it, every operation of a step its place.
+_SHOWN_AGAIN: Final[set[type]] = {Message}
+_intact: Final[dict[int, ref[Any]]] = {}  # of those, the ones that were found to be frozen through and through
+
 _DEEPEST: Final = 200
 _SET: Final = object.__setattr__
+
+
+def shown_again(*kinds: type) -> None:
+    """Say of classes that the same instances are frozen often; that one needs no copy is remembered while it lives."""
+    _SHOWN_AGAIN.update(kinds)
 
 
 def freeze(value: Any) -> Any:
@@ -57,6 +68,8 @@ def _freeze(value: Any, depth: int) -> Any:
     kind: Any = type(value)
     if kind in _AS_THEY_ARE:
         return value
+    if kind in _SHOWN_AGAIN:
+        return _remembered(value, kind, depth)
     if depth > _DEEPEST:
         raise SnapshotError("a payload is nested too deep, or contains itself")
     if kind is tuple:
@@ -74,6 +87,20 @@ def _freeze(value: Any, depth: int) -> Any:
     if issubclass(kind, _AND_SUBCLASSES):
         return value
     raise _unknown(kind)
+
+
+def _remembered(value: Any, kind: Any, depth: int) -> Any:
+    key = id(value)
+    known = _intact.get(key)
+    if known is not None and known() is value:
+        return value
+    fields = _fields(kind)
+    if fields is None:
+        raise _unknown(kind)
+    frozen = _instance(value, *fields, depth)
+    if frozen is value:
+        _intact[key] = ref(value, lambda _gone: _intact.pop(key, None))
+    return frozen
 
 
 def _instance(value: Any, names: tuple[str, ...], read: Callable[[Any], Any], depth: int) -> Any:

@@ -17,7 +17,7 @@ from anyio.lowlevel import current_token
 
 from hookspecs.signal import CancelSignal, CancelSource
 
-__all__ = ["FINISHED", "PAST_DEADLINE", "CancelToken", "Tie"]
+__all__ = ["FINISHED", "PAST_DEADLINE", "Bound", "CancelToken", "Tie"]
 
 FINISHED: Final = "finished"
 PAST_DEADLINE: Final = "deadline"
@@ -125,6 +125,13 @@ class CancelToken:
         """Return a ``with`` block around a stretch of work that is cancelled with this token, or at its deadline."""
         return Tie(self)
 
+    def bind(self, scope: anyio.CancelScope) -> Bound:
+        """Return a ``with`` block in which a scope that is open around it is cancelled with this token.
+
+        For work that hands out values in between, which must not be inside a scope of its own: a stream.
+        """
+        return Bound(self, scope)
+
     def _adopt(self, child: CancelToken) -> None:
         with _links:
             if self._children is None:
@@ -162,10 +169,14 @@ class Tie:
         self._token = token
 
     def __enter__(self) -> Tie:
-        token = self._token
-        self._home, self._loop = token._here(threading.get_ident())
         scope = self._scope = anyio.CancelScope()
         scope.__enter__()
+        self._link(scope)
+        return self
+
+    def _link(self, scope: anyio.CancelScope) -> None:
+        token = self._token
+        self._home, self._loop = token._here(threading.get_ident())
         with _links:
             if token._ties is None:
                 token._ties = set()
@@ -176,15 +187,17 @@ class Tie:
         deadline = token.deadline
         if deadline != math.inf:
             scope.deadline = min(deadline, scope.deadline)
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
+        self._unlink()
+        return self._scope.__exit__(kind, exc, traceback)
+
+    def _unlink(self) -> None:
         with _links:
             if self._token._ties is not None:
                 self._token._ties.discard(self)
-        return self._scope.__exit__(kind, exc, traceback)
 
     @property
     def caught(self) -> bool:
@@ -209,3 +222,41 @@ class Tie:
             self._scope.cancel()
         else:
             self._scope.deadline = min(self._scope.deadline, at)
+
+
+class Bound(Tie):
+    """A tie to a scope somebody else has opened, and closes."""
+
+    __slots__ = ()
+
+    def __init__(self, token: CancelToken, scope: anyio.CancelScope) -> None:
+        super().__init__(token)
+        self._scope = scope
+
+    def __enter__(self) -> Bound:
+        self._link(self._scope)
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._unlink()
+
+    def check_deadline(self) -> None:
+        """Cancel the token if its deadline has passed; a scope says so only at the next wait."""
+        if not self._token.cancelled and anyio.current_time() >= self._token.deadline:
+            self._token.cancel(PAST_DEADLINE)
+
+    @property
+    def caught(self) -> bool:
+        """True once the token was cancelled, or its deadline has passed."""
+        self.check_deadline()
+        return self._token.cancelled
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the token was cancelled."""
+        return self._token.cancelled
+
+    @property
+    def reason(self) -> Any:
+        """What it was cancelled with."""
+        return self._token.reason

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dshhooks.session.event import Event, Replace
+from dshhooks.session.events import InputRejected
 from hookspecs.errors import HarnessError
 
-__all__ = ["TurnEnclosure"]
+__all__ = ["OUTSIDE", "TurnEnclosure"]
+
+# The one event that says there was no turn.
+OUTSIDE = InputRejected.type
 
 _STEP_SCOPED = frozenset({"assistant/chunk", "assistant/message", "tool/call", "tool/result"})
 
@@ -29,6 +33,8 @@ class TurnEnclosure:
         kind = event.type
         if kind == "turn/start":
             self._turn_start(event.raw["turn"])
+        elif kind == OUTSIDE:
+            self._outside(event)
         elif self._turn is None:
             raise _broken(event, "it stands outside a turn")
         elif kind == "turn/end":
@@ -41,6 +47,10 @@ class TurnEnclosure:
         elif kind in _STEP_SCOPED and not isinstance(event.surface_op, Replace):
             self._in_step(event)
             self._call(event)
+
+    def _outside(self, event: Event) -> None:
+        if self._turn is not None:
+            raise _broken(event, f"it stands inside turn {self._turn}")
 
     def _turn_start(self, turn: int) -> None:
         if self._turn is not None:

@@ -16,10 +16,10 @@ from hookspecs.values import AssistantProvenance, Content, Message, MessageSourc
 
 __all__ = ["AbortedEnd", "ApprovalAsked", "ApprovalDecided", "ApprovalPolicyChanged", "AssistantChunk",
            "AssistantMessage", "CompletedEnd", "DisposedEnd", "Envelope", "ErrorEnd", "HeaderSnapshot",
-           "HookDecision", "InjectionTrigger", "InterruptedEnd", "LlmRetry", "MaxTokensEnd", "MessageTrigger",
-           "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "SteeringMessage", "StepEnd", "StepStart",
-           "TodoItem", "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded", "TurnEnd", "TurnStart",
-           "UnknownEnd", "UnknownEvent", "UnknownTrigger", "UserMessage"]  # fmt: skip
+           "HookDecision", "InjectionTrigger", "InputRejected", "InterruptedEnd", "LlmRetry", "MaxTokensEnd",
+           "MessageTrigger", "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "SteeringMessage",
+           "StepEnd", "StepStart", "TodoItem", "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded",
+           "TurnEnd", "TurnStart", "UnknownEnd", "UnknownEvent", "UnknownTrigger", "UserMessage"]  # fmt: skip
 
 
 @frozen
@@ -184,6 +184,24 @@ class PromptBlocked:
     type: ClassVar[str] = "prompt/blocked"
     content: Content = field(converter=as_content)
     source: MessageSource
+    reason: str
+
+
+@frozen
+class InputRejected:
+    """An input got no turn: a guard refused it (spec/operations.md 1.13). Stands outside every turn, without its text.
+
+    Args:
+        input: Its message id.
+        source: Who sent it.
+        outcome: ``rejected``; ``cancelled`` for what no person sent.
+        reason: That the turn was denied or blocked, and no more.
+    """
+
+    type: ClassVar[str] = "input/rejected"
+    input: str
+    source: MessageSource
+    outcome: str
     reason: str
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from dshhooks.engine.observe import described
+from dshhooks.session.enclosure import OUTSIDE
 from dshhooks.session.event import Event
 from dshhooks.session.events import CompletedEnd, TurnEnd, TurnStart
 from dshhooks.session.log import Session
@@ -32,7 +33,7 @@ def fork_boundary(events: Sequence[Event], boundary: int | None) -> int:
             return last
     if type(boundary) is not int or not 0 <= boundary <= last:
         raise HarnessError(f"boundary {boundary!r} is no event of the source; it has {last + 1}", "INVALID_BOUNDARY")
-    if events[boundary].type != "turn/end":
+    if events[boundary].type not in ("turn/end", OUTSIDE):
         raise HarnessError(
             f"event {boundary} is a {events[boundary].type}; a fork takes whole turns, up to a turn/end", "OPEN_TURN"
         )

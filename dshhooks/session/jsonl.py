@@ -4,6 +4,7 @@
 
     root/no-project/<id>/session.jsonl        sessions without a working directory
     root/at-<cwd>/<id>/session.jsonl          the others
+    root/at-<cwd>/<id>/ledger.json            its openings, if there is more to say than that it was opened once
     root/.locks/<id>.lock                     while somebody writes
 """
 
@@ -13,7 +14,8 @@ import errno
 import os
 import secrets
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,17 +23,20 @@ from attrs import define
 
 from dshhooks.session.event import Event
 from dshhooks.session.lease import FileLeases
+from dshhooks.session.ledger import Ledger, ledger_from_text, ledger_to_text
 from dshhooks.session.log import SessionHeader
 from dshhooks.session.names import project, segment
 from dshhooks.session.records import BadRecord, Reader, event_text, header_from_wire, header_to_wire
 from dshhooks.session.repair import scan
-from dshhooks.session.store import FileStore, RawLog, SessionSnapshot
+from dshhooks.session.store import FileStore
+from dshhooks.session.stored import RawLog, SessionSnapshot
 from dshhooks.session.text import dumps, loads
 from hookspecs.errors import HarnessError
 
 __all__ = ["JsonlStore"]
 
 _NAME: Final = "session.jsonl"
+_LEDGER: Final = "ledger.json"
 _TAIL: Final = 4096
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
@@ -133,6 +138,13 @@ class JsonlStore(FileStore):
     def _revision(self, first: bytes, tail: bytes, size: int) -> str:
         return f"{self._root}:{zlib.crc32(first):08x}:{size}:{zlib.crc32(tail):08x}"
 
+    def _read_ledger(self, session_id: str) -> Ledger | None:
+        path = self._find(session_id)
+        try:
+            return None if path is None else _ledger_at(path.with_name(_LEDGER))
+        except FileNotFoundError:
+            return None
+
     def _snapshots(self) -> list[SessionSnapshot]:
         paths = (path for directory in self._projects() for path in sorted(directory.glob(f"*/{_NAME}")))
         return [snapshot for path in paths if (snapshot := self._snapshot(path)) is not None]
@@ -158,6 +170,8 @@ class JsonlStore(FileStore):
         body = _body(events)
         if header is not None:
             path, start = self.locate(header), 0
+            # First: a log without the ledger it began with would be held to nothing; the other way round is no session.
+            _start_ledger(path.with_name(_LEDGER), self._starting.get(session_id))
             body = f"{dumps(header_to_wire(header))}\n".encode("ascii") + body
             _publish(self._root, path, body)
         else:
@@ -165,6 +179,11 @@ class JsonlStore(FileStore):
             path, start = known.path, known.end
             _append(path, start, body)
         self._known[session_id] = _Known(path, events[-1].seq + 1, start + len(body))
+
+    def _write_ledger(self, session_id: str, ledger: Ledger) -> None:
+        path = self._find(session_id)
+        assert path is not None
+        _put_ledger(path.with_name(_LEDGER), ledger)
 
     def _mend(self, log: RawLog, added: Sequence[Event]) -> None:
         path = self._find(log.header.id)
@@ -234,10 +253,19 @@ def _write_all(descriptor: int, body: bytes) -> None:
 
 def _publish(root: Path, path: Path, body: bytes) -> None:
     """Make the file appear with all of its content, or not at all."""
+    with _written_beside(path, body) as temporary:
+        _link(temporary, path)
+    for directory in (path.parent, path.parent.parent, root):
+        _sync_directory(directory)
+
+
+@contextmanager
+def _written_beside(path: Path, body: bytes) -> Iterator[Path]:
+    """Write a temporary file, durably, for the block to move to ``path``."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for stale in path.parent.glob(f"{_NAME}.*.tmp"):  # a process that died here; the session is ours now
+    for stale in path.parent.glob(f"{path.name}.*.tmp"):  # a process that died here; the session is ours now
         stale.unlink(missing_ok=True)
-    temporary = path.with_name(f"{_NAME}.{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
@@ -245,11 +273,30 @@ def _publish(root: Path, path: Path, body: bytes) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        _link(temporary, path)
+        yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-    for directory in (path.parent, path.parent.parent, root):
-        _sync_directory(directory)
+
+
+def _start_ledger(path: Path, ledger: Ledger | None) -> None:
+    if ledger is None:
+        path.unlink(missing_ok=True)  # of a process that died before its log was there
+    else:
+        _put_ledger(path, ledger)
+
+
+def _put_ledger(path: Path, ledger: Ledger) -> None:
+    with _written_beside(path, f"{ledger_to_text(ledger)}\n".encode("ascii")) as temporary:
+        os.replace(temporary, path)
+    _sync_directory(path.parent)
+
+
+def _ledger_at(path: Path) -> Ledger:
+    try:
+        text = path.read_text(encoding="ascii")
+    except UnicodeDecodeError as exc:
+        raise HarnessError(f"{path}: this is no record of a session's openings: {exc}", "SESSION_CORRUPT") from exc
+    return ledger_from_text(text.rstrip("\n"), str(path))
 
 
 def _link(temporary: Path, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -16,6 +16,9 @@ from dshhooks.session.surface import Surface
 from hookspecs.errors import HarnessError
 from hookspecs.json import freeze
 from hookspecs.values import Message
+
+if TYPE_CHECKING:
+    from dshhooks.operations.manifest import Manifest
 
 __all__ = ["FORMAT_VERSION", "Session", "SessionHeader", "now_ms"]
 
@@ -62,7 +65,7 @@ class Session:
             event after it did.
 
     ``live`` is false once the session was disposed; nothing can be appended then. ``agent`` is whose log it is, so that
-    hooks registered for one agent hear of it.
+    hooks registered for one agent hear of it; ``manifest`` is what that agent's session was opened under.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Session:
         self._marks = Marks()
         self.live = True
         self.agent: Any = None
+        self.manifest: Manifest | None = None
         for event in seed:
             if event.seq != len(self._log):
                 what = f"event {event.seq} stands at {len(self._log)}; seqs count from 0 without gaps"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -21,11 +21,16 @@ from dshhooks.session.event import Event
 from dshhooks.session.flush import ask_all
 from dshhooks.session.grafts import fork_boundary, in_some_turn
 from dshhooks.session.log import Session, SessionHeader, now_ms
+from dshhooks.session.opening import Opener, Terms
+from dshhooks.session.operations import Journal
 from dshhooks.session.records import check_header
 from dshhooks.session.store import SessionStore, any_store
 from dshhooks.session.variants import Variants
 from dshhooks.session.writer import Spawn, Writer
 from hookspecs.errors import HarnessError
+
+if TYPE_CHECKING:
+    from dshhooks.operations.host import Operations
 
 __all__ = ["Sessions"]
 
@@ -61,6 +66,7 @@ class Sessions:
         spawn: Runs a coroutine in the background as long as the host is open.
         variants: The open unions; a new table by default.
         enclosure: Whether every log is held to the turn-enclosure rules.
+        operations: Where those who observe appends come from; ``None`` for nobody.
     """
 
     def __init__(
@@ -71,12 +77,15 @@ class Sessions:
         *,
         variants: Variants | None = None,
         enclosure: bool = True,
+        operations: Operations | None = None,
     ) -> None:
         self.hooks, self.store, self.enclosure = hooks, any_store(store), enclosure
         self.variants = variants if variants is not None else Variants()
         self.codec = self.store.codec = Codec(self.variants)
         self._spawn = spawn
-        self._writer = Writer(self.store, spawn)
+        self.journal = Journal(self.store, operations)
+        self._opener = Opener(self.store, self.journal)
+        self._writer = Writer(self.journal, spawn)
         self._live: dict[str, _Live] = {}
         self._private: WeakKeyDictionary[Session, _Origin] = WeakKeyDictionary()
         self._entering: set[str] = set()
@@ -212,22 +221,29 @@ class Sessions:
 
     # -- living ----------------------------------------------------------------------------------------------------
 
-    async def enter(self, session: Session) -> None:
+    async def enter(self, session: Session, terms: Terms | None = None) -> None:
         """Make a private session live: its id is taken, it is claimed in the store, everybody hears of it.
+
+        Args:
+            session: The session.
+            terms: What it is opened under; a resumed one is held to what it was last accepted under.
 
         Raises:
             HarnessError: ``SESSION_ALREADY_EXISTS``, ``SESSION_LOCKED``, ``SESSION_NOT_PRIVATE`` for an object that was
                 not made here or was live before, ``SESSION_CHANGED`` if a resumed log is not the stored one any more.
+            DriftRejectedError: It does not go on under these terms; nothing was bound.
             Exception: What a ``session_created`` hook raised; the session is not live and its id is free.
         """
         origin = self._private.get(session)
         if origin is None:
             code = "SESSION_ALREADY_EXISTS" if self.is_live(session) else "SESSION_NOT_PRIVATE"
             raise HarnessError(f"session {session.id!r} cannot be entered: it is no private session", code)
-        await self._reserve(session, origin)
+        await self._reserve(session, origin, terms)
         del self._private[session]
         live = self._live[session.id] = _Live(session)
-        self._writer.watch(session.id, session.events[origin.stored or 0 :])
+        unwritten = session.events[origin.stored or 0 :]
+        self.journal.note_all(session, unwritten)
+        self._writer.watch(session.id, unwritten)
         try:
             plan = self.hooks.plan("session_created", session.agent)
             if plan.active:
@@ -238,39 +254,29 @@ class Sessions:
             raise for_host(exc)  # noqa: B904 - the exception itself, or it is the cause
         self._writer.begin(session.id)
 
-    async def _reserve(self, session: Session, origin: _Origin) -> None:
+    async def _reserve(self, session: Session, origin: _Origin, terms: Terms | None) -> None:
         while True:
             try:
-                await self._take(session, origin)
+                await self._take(session, origin, terms)
                 return
             except HarnessError as exc:
                 if not origin.numbered or exc.code not in _TAKEN:
                     raise
             session.header = attrs.evolve(session.header, id=self._free_id())
 
-    async def _take(self, session: Session, origin: _Origin) -> None:
+    async def _take(self, session: Session, origin: _Origin, terms: Terms | None) -> None:
         name = session.id
         self._refuse_taken(name)
         self._entering.add(name)
         try:
-            await self.store.claim(name)
-            try:
-                if origin.stored is None:
-                    await self.store.create(session.header)
-                elif await self.store.length(name) != origin.stored:
-                    raise HarnessError(
-                        f"session {name!r} was written to since it was loaded; resume it again", "SESSION_CHANGED"
-                    )
-            except BaseException:
-                with anyio.CancelScope(shield=True):
-                    await self.store.release(name)
-                raise
+            await self._opener.open(session, origin.stored, terms)
         finally:
             self._entering.discard(name)
 
     def _publish(self, session: Session, event: Event) -> None:
         if not self.is_live(session):
             return
+        self.journal.note(session, event)
         self._writer.note(session.id, event)
         plan = self.hooks.plan("session_event", session.agent)
         if plan.active:
@@ -350,6 +356,7 @@ class Sessions:
                 await self._writer.flush(session.id)
         finally:
             self._writer.forget(session.id)
+            self.journal.forget(session.id)
             del self._live[session.id]
             await observe(self.hooks.plan("session_disposed", session.agent), (session,))
             await self.store.release(session.id)

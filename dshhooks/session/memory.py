@@ -13,8 +13,10 @@ from attrs import define, field
 
 from dshhooks.session.event import Event
 from dshhooks.session.lease import locked
+from dshhooks.session.ledger import Ledger
 from dshhooks.session.log import SessionHeader, now_ms
-from dshhooks.session.store import RawLog, SessionSnapshot, SessionStore
+from dshhooks.session.store import SessionStore
+from dshhooks.session.stored import RawLog, SessionSnapshot
 from dshhooks.session.text import dumps
 
 __all__ = ["MemoryStore"]
@@ -28,6 +30,7 @@ class _Kept:
     incarnation: int
     events: list[Event] = field(factory=list)
     revision: int = 0
+    ledger: Ledger | None = None
 
 
 class _MemoryLeases:
@@ -99,13 +102,20 @@ class MemoryStore(SessionStore):
         for event in events:
             dumps(event.wire)  # what another store would refuse is refused here, too
         if header is not None:
-            self._kept[session_id] = _Kept(header, next(_numbers))
+            self._kept[session_id] = _Kept(header, next(_numbers), ledger=self._starting.get(session_id))
         kept = self._kept[session_id]
         kept.events += events
         kept.revision += 1
 
     def _mend(self, log: RawLog, added: Sequence[Event]) -> None:
         self._write(log.header.id, None, added)
+
+    def _read_ledger(self, session_id: str) -> Ledger | None:
+        kept = self._kept.get(session_id)
+        return None if kept is None else kept.ledger
+
+    def _write_ledger(self, session_id: str, ledger: Ledger) -> None:
+        self._kept[session_id].ledger = ledger
 
     def _snapshots(self) -> list[SessionSnapshot]:
         return [SessionSnapshot(kept.header, self._revision(kept)) for kept in self._kept.values()]

@@ -19,10 +19,12 @@ from typing import Any, Final
 from dshhooks.session.codec import Codec
 from dshhooks.session.event import Event, surface_op_to_wire
 from dshhooks.session.lease import FileLeases
+from dshhooks.session.ledger import Ledger, ledger_from_text, ledger_to_text
 from dshhooks.session.log import SessionHeader
 from dshhooks.session.records import BadRecord, Reader, check_header
 from dshhooks.session.repair import scan
-from dshhooks.session.store import FileStore, RawLog, SessionSnapshot
+from dshhooks.session.store import FileStore
+from dshhooks.session.stored import RawLog, SessionSnapshot
 from dshhooks.session.text import dumps, loads
 from hookspecs.errors import HarnessError
 
@@ -44,6 +46,8 @@ _SCHEMA: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
+# Made when there is first something to keep in it: releases that do not know it read and write such a file as well.
+_LEDGERS: Final = "CREATE TABLE IF NOT EXISTS ledgers (session_id TEXT PRIMARY KEY NOT NULL, data TEXT NOT NULL)"
 _INSERT: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 _EVENTS: Final = (
     "SELECT seq, type, time, data, surface_op, source_event_seqs FROM events WHERE session_id = ? ORDER BY seq"
@@ -109,6 +113,13 @@ class SqliteStore(FileStore):
                 raise HarnessError(f"{self._path}, session {session_id!r}: {exc.message}", exc.code) from exc
         return RawLog(found.header, events, hole, found.revision)
 
+    def _read_ledger(self, session_id: str) -> Ledger | None:
+        with self._reading() as db:
+            if db is None or not _has_ledgers(db):
+                return None
+            row = db.execute("SELECT data FROM ledgers WHERE session_id = ?", (_text(session_id),)).fetchone()
+        return None if row is None else ledger_from_text(row[0], f"{self._path}, session {session_id!r}")
+
     def _snapshots(self) -> list[SessionSnapshot]:
         found = []
         with self._reading() as db:
@@ -143,6 +154,7 @@ class SqliteStore(FileStore):
         with self._transaction() as db:
             if header is not None:
                 _insert_header(db, header)
+                _start_ledger(db, session_id, self._starting.get(session_id))
             db.executemany(_INSERT, rows)
             self._bump(db, session_id)
 
@@ -155,6 +167,10 @@ class SqliteStore(FileStore):
             )
             db.executemany(_INSERT, [_row(name, event) for event in added])
             self._bump(db, name)
+
+    def _write_ledger(self, session_id: str, ledger: Ledger) -> None:
+        with self._transaction() as db:
+            _put_ledger(db, session_id, ledger)
 
     def _bump(self, db: sqlite3.Connection, session_id: str) -> None:
         db.execute("UPDATE sessions SET revision = revision + 1 WHERE id = ?", (_text(session_id),))
@@ -264,6 +280,22 @@ def _insert_header(db: sqlite3.Connection, header: SessionHeader) -> None:
         db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)", (*row, secrets.token_hex(8)))
     except sqlite3.IntegrityError:
         raise HarnessError(f"there already is a session {header.id!r}", "SESSION_ALREADY_EXISTS") from None
+
+
+def _has_ledgers(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'ledgers'").fetchone() is not None
+
+
+def _put_ledger(db: sqlite3.Connection, session_id: str, ledger: Ledger) -> None:
+    db.execute(_LEDGERS)
+    db.execute("INSERT OR REPLACE INTO ledgers VALUES (?, ?)", (_text(session_id), ledger_to_text(ledger)))
+
+
+def _start_ledger(db: sqlite3.Connection, session_id: str, ledger: Ledger | None) -> None:
+    if ledger is not None:
+        _put_ledger(db, session_id, ledger)
+    elif _has_ledgers(db):
+        db.execute("DELETE FROM ledgers WHERE session_id = ?", (_text(session_id),))
 
 
 def _row(session_id: str, event: Event) -> tuple[Any, ...]:

@@ -17,79 +17,32 @@ import logging
 import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
-from attrs import define, frozen
+from attrs import define
 
 from dshhooks.session.codec import Codec
 from dshhooks.session.event import Event
 from dshhooks.session.lease import FileLeases
+from dshhooks.session.ledger import Ledger
 from dshhooks.session.log import SessionHeader
 from dshhooks.session.records import check_header, event_text
-from dshhooks.session.repair import Hole, Repair, plan
+from dshhooks.session.repair import Repair, plan
+from dshhooks.session.stored import Leases, RawLog, SessionSnapshot, StoredSession
 from dshhooks.session.threads import Workers
 from dshhooks.session.variants import Variants
 from hookspecs.errors import ConfigError, HarnessError
 
-__all__ = ["FileStore", "Leases", "RawLog", "SessionSnapshot", "SessionStore", "StoredSession", "open_store"]
+__all__ = ["FileStore", "SessionStore", "any_store", "open_store"]
 
 log = logging.getLogger("dshhooks.session")
 
 T = TypeVar("T")
 
 _THREADS: Final = 8
-
-
-@frozen
-class StoredSession:
-    """A session as a store has it.
-
-    Args:
-        header: Its header.
-        events: Its log.
-        repair: What ``load`` did to it, or, from ``inspect``, what ``load`` would do; empty for a valid log.
-        revision: Changes if and only if the stored log does.
-    """
-
-    header: SessionHeader
-    events: tuple[Event, ...]
-    repair: tuple[Repair, ...] = ()
-    revision: str = ""
-
-
-@frozen
-class SessionSnapshot:
-    """A stored session's header, and an opaque revision that changes if and only if its stored log does."""
-
-    header: SessionHeader
-    revision: str
-
-
-@define
-class RawLog:
-    """What a store found when it read a session: the events before the first hole, and the hole."""
-
-    header: SessionHeader
-    events: list[Event]
-    hole: Hole | None
-    revision: str
-    end: int = 0  # where the readable part ends, if the store wants to know
-
-
-class Leases(Protocol):
-    """Who may write which session."""
-
-    def claim(self, session_id: str) -> None:
-        """Take a session until it is released; ``SESSION_LOCKED`` if anybody has it."""
-
-    def release(self, session_id: str) -> None:
-        """Give a session back; does nothing if it was not taken here."""
-
-    def guard(self, session_id: str) -> AbstractContextManager[None]:
-        """Keep others out while the block runs, unless the session is taken here anyway."""
 
 
 class SessionStore(ABC):
@@ -104,6 +57,7 @@ class SessionStore(ABC):
     def __init__(self) -> None:
         self.codec = Codec(Variants())
         self._created: dict[str, SessionHeader] = {}
+        self._starting: dict[str, Ledger] = {}  # of created sessions; stored together with the first append
         self._writing: set[str] = set()  # claimed here and written to since
         self._turns: dict[str, _Turn] = {}
 
@@ -131,11 +85,21 @@ class SessionStore(ABC):
 
     @abstractmethod
     def _write(self, session_id: str, header: SessionHeader | None, events: Sequence[Event]) -> None:
-        """Write a batch that fits, durably and all or nothing; with a header it is the first."""
+        """Write a batch that fits, durably and all or nothing; with a header it is the first.
+
+        The first one brings ``self._starting.get(session_id)`` with it, and leaves no older ledger of that id.
+        """
 
     @abstractmethod
     def _mend(self, log: RawLog, added: Sequence[Event]) -> None:
         """Drop what is behind the readable part and write ``added``, durably."""
+
+    @abstractmethod
+    def _read_ledger(self, session_id: str) -> Ledger | None: ...
+
+    @abstractmethod
+    def _write_ledger(self, session_id: str, ledger: Ledger) -> None:
+        """Replace the ledger of a stored session, durably and all or nothing."""
 
     @abstractmethod
     def _snapshots(self) -> builtins.list[SessionSnapshot]: ...
@@ -222,6 +186,27 @@ class SessionStore(ABC):
         found = await self._run(self._snapshots)
         return sorted(found, key=lambda snapshot: (snapshot.header.created_at, snapshot.header.id))
 
+    async def ledger(self, session_id: str) -> Ledger:
+        """Return what is kept of a session's openings; for one that nothing is kept of, that it was opened once.
+
+        Raises:
+            HarnessError: ``SESSION_CORRUPT``.
+        """
+        async with self._turn(session_id):
+            return await self._run(lambda: self._ledger(session_id))
+
+    async def record(self, session_id: str, ledger: Ledger) -> None:
+        """Replace what is kept of a session's openings: durable on return, or, until its first append, with that.
+
+        Raises:
+            HarnessError: ``SESSION_NOT_FOUND``, ``SESSION_LOCKED``.
+        """
+        async with self._turn(session_id):
+            if session_id in self._created:
+                self._starting[session_id] = ledger
+            else:
+                await self._run(lambda: self._record(session_id, ledger))
+
     async def claim(self, session_id: str) -> None:
         """Become the one writer of a session, until it is released or the process ends, however it does.
 
@@ -235,7 +220,7 @@ class SessionStore(ABC):
     async def release(self, session_id: str) -> None:
         """Give a claimed session back; one that was created and never written is forgotten."""
         async with self._turn(session_id):
-            self._created.pop(session_id, None)
+            self._started(session_id)
             self._writing.discard(session_id)
             await self._run(lambda: self.leases.release(session_id))
 
@@ -262,8 +247,21 @@ class SessionStore(ABC):
                     "INVALID_SEQUENCE",
                 )
         self._write(session_id, header, batch)
-        self._created.pop(session_id, None)
+        self._started(session_id)
         self._writing.add(session_id)
+
+    def _started(self, session_id: str) -> None:
+        self._created.pop(session_id, None)
+        self._starting.pop(session_id, None)
+
+    def _ledger(self, session_id: str) -> Ledger:
+        return self._starting.get(session_id) or self._read_ledger(session_id) or Ledger()
+
+    def _record(self, session_id: str, ledger: Ledger) -> None:
+        with self.leases.guard(session_id):
+            if not self.has(session_id):
+                raise not_found(session_id)
+            self._write_ledger(session_id, ledger)
 
     def _append_once(self, session_id: str, event: Event) -> bool:
         with self.leases.guard(session_id):
@@ -275,7 +273,7 @@ class SessionStore(ABC):
         if log is None or event.seq >= len(log.events) or not _same(log.events[event.seq], event):
             raise HarnessError(f"session {session_id!r} has another event {event.seq}", "INVALID_SEQUENCE")
         if self._created.get(session_id) == log.header:
-            del self._created[session_id]  # its first write was reported as failed, and was there nevertheless
+            self._started(session_id)  # its first write was reported as failed, and was there nevertheless
         return False
 
     def _found(self, session_id: str) -> tuple[RawLog, tuple[Repair, ...]]:

@@ -40,6 +40,7 @@ def _tagged(*classes: Any) -> dict[str, type]:
 
 _EVENTS = (
     events.TurnStart, events.TurnEnd, events.StepStart, events.StepEnd, events.UserMessage, events.PromptBlocked,
+    events.InputRejected,
     events.AssistantChunk, events.AssistantMessage, events.ToolCallStarted, events.ToolResultRecorded,
     events.SteeringMessage, events.TodoWrite, events.RequestHeader, events.ApprovalAsked, events.ApprovalDecided,
     events.ApprovalPolicyChanged, events.LlmRetry, events.HookDecision,

@@ -11,7 +11,7 @@ from attrs import define, field
 
 from dshhooks.engine.observe import described
 from dshhooks.session.event import Event
-from dshhooks.session.store import SessionStore
+from dshhooks.session.operations import Journal
 
 __all__ = ["Spawn", "Writer"]
 
@@ -36,12 +36,12 @@ class Writer:
     """Writes what is appended to live sessions.
 
     Args:
-        store: Where to.
+        journal: Where to.
         spawn: Runs a coroutine in the background; without it nothing is written before a flush.
     """
 
-    def __init__(self, store: SessionStore, spawn: Spawn | None = None) -> None:
-        self._store, self._spawn = store, spawn
+    def __init__(self, journal: Journal, spawn: Spawn | None = None) -> None:
+        self._journal, self._spawn = journal, spawn
         self._buffers: dict[str, _Buffer] = {}
 
     def watch(self, session_id: str, unwritten: Iterable[Event] = ()) -> None:
@@ -117,7 +117,7 @@ class Writer:
 
     async def _put(self, buffer: _Buffer, batch: tuple[Event, ...]) -> None:
         if not buffer.unsure:
-            await self._store.append(buffer.id, batch)
+            await self._journal.append(buffer.id, batch)
             return
         for event in batch:
-            await self._store.append_idempotent(buffer.id, event)
+            await self._journal.append_idempotent(buffer.id, event)

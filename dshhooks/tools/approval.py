@@ -9,14 +9,16 @@ import hashlib
 import logging
 from collections.abc import Callable
 from inspect import isawaitable
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from dshhooks.engine.faults import discard, is_fault
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described
 from dshhooks.engine.scope import tied_scope
 from dshhooks.engine.trace import phase
+from dshhooks.tools.question import ApprovalJournal, ApprovalPolicy, Question
 from hookspecs.decisions import Allow, ApprovalOutcome, Ask, Deny
+from hookspecs.errors import InvalidDecisionError
 from hookspecs.execution import ApprovalRequest, Approver, ToolExecution
 from hookspecs.json import canonical
 from hookspecs.signal import NEVER
@@ -25,29 +27,11 @@ __all__ = ["ApprovalJournal", "ApprovalPolicy", "Approvals", "request_digest"]
 
 log = logging.getLogger("dshhooks.approval")
 
-ApprovalPolicy = Literal["ask", "never"]
-
 _REFUSALS = {
     ApprovalOutcome.REJECTED: "the user refused to let tool {!r} run",
     ApprovalOutcome.CANCELLED: "approval of tool {!r} was cancelled before anybody answered",
     ApprovalOutcome.UNAVAILABLE: "tool {!r} needs approval and there is no channel to ask on",
 }
-
-
-class ApprovalJournal(Protocol):
-    """Where questions and answers about one agent's calls are written down."""
-
-    def asked(self, request: ApprovalRequest) -> str:
-        """Record a question and return its id; raising ends the call, not the turn."""
-        ...
-
-    def decided(self, asked: str, outcome: ApprovalOutcome) -> None:
-        """Record the answer."""
-        ...
-
-    def policy(self) -> ApprovalPolicy | None:
-        """Return the policy in force for the agent, or ``None`` for the configured one."""
-        ...
 
 
 def request_digest(execution: ToolExecution) -> str:
@@ -73,8 +57,11 @@ class Approvals:
             return Deny(ask.reason or f"tool {execution.name!r} needs approval and nobody here can give it")
         if own is None and execution.agent is None:
             return Deny(f"tool {execution.name!r} needs approval and the call has no agent to route the question")
-        outcome = await self._outcome(self._request(ask, execution), own)
+        operation = execution._run.operation
+        outcome = await self._outcome(self._request(ask, execution), own, operation)
         if outcome is ApprovalOutcome.ALLOWED_ONCE:
+            if operation is not None:
+                operation.reason = ask.reason or ""
             return Allow()
         if outcome is ApprovalOutcome.CANCELLED and execution.signal.aborted:
             return None
@@ -91,47 +78,60 @@ class Approvals:
             digest=request_digest(execution),
         )
 
-    async def _outcome(self, request: ApprovalRequest, own: Approver | None) -> ApprovalOutcome:
+    async def _outcome(self, request: ApprovalRequest, own: Approver | None, operation: Any) -> ApprovalOutcome:
         journal = self.journal_of(request.agent)
-        if journal is None:
-            return await self._decide(request, own, self.policy)
-        asked = journal.asked(request)
+        question = Question(request, journal)
         outcome = ApprovalOutcome.CANCELLED  # what stands in the log if this task is cancelled while it waits
         try:
-            outcome = await self._decide(request, own, journal.policy() or self.policy)
+            policy = (journal.policy() if journal is not None else None) or self.policy
+            outcome = await self._decide(question, own, policy, operation)
         finally:
-            journal.decided(asked, outcome)
+            question.close(outcome)
         return outcome
 
-    async def _decide(self, request: ApprovalRequest, own: Approver | None, policy: ApprovalPolicy) -> ApprovalOutcome:
-        signal = request.signal or NEVER
-        if signal.aborted:
+    async def _decide(
+        self, question: Question, own: Approver | None, policy: ApprovalPolicy, operation: Any
+    ) -> ApprovalOutcome:
+        if (question.request.signal or NEVER).aborted:
             return ApprovalOutcome.CANCELLED
         if policy == "never":
             return ApprovalOutcome.REJECTED
         with phase("approval", "") as record:
-            outcome: ApprovalOutcome = ApprovalOutcome.CANCELLED
-            with tied_scope(signal):
-                outcome = await self._ask(request, own)
-            if signal.aborted:
-                outcome = ApprovalOutcome.CANCELLED
+            outcome = await self._wait(question, own, operation)
             if record is not None:
                 record.outcome = outcome.value
             return outcome
 
-    async def _ask(self, request: ApprovalRequest, own: Approver | None) -> ApprovalOutcome:
+    async def _wait(self, question: Question, own: Approver | None, operation: Any) -> ApprovalOutcome:
+        if operation is None:
+            return await self._tied(question, own)
+        from dshhooks.tools.waiting import wait
+
+        resolver = "approval_request" if own is None else "approver"
+        return await wait(operation.runner, question, resolver, lambda: self._tied(question, own))
+
+    async def _tied(self, question: Question, own: Approver | None) -> ApprovalOutcome:
+        signal, outcome = question.request.signal or NEVER, ApprovalOutcome.CANCELLED
+        with tied_scope(signal):
+            outcome = await self._ask(question, own)
+        return ApprovalOutcome.CANCELLED if signal.aborted else outcome
+
+    async def _ask(self, question: Question, own: Approver | None) -> ApprovalOutcome:
+        request = question.request
         try:
             answer: Any = await self._ask_approver(request, own) if own is not None else await self._ask_hooks(request)
         except BaseException as exc:
             if not is_fault(exc):
                 raise
             log.warning("approval of tool %r failed and counts as unavailable: %s", request.tool_name, described(exc))
+            question.fault = exc
             return ApprovalOutcome.UNAVAILABLE
         if type(answer) is ApprovalOutcome:
             return answer
         discard(answer)
         kind = type(answer).__name__
         log.warning("approval of tool %r was answered with a %s and counts as unavailable", request.tool_name, kind)
+        question.fault = InvalidDecisionError(f"an approval was answered with {kind}; expected an ApprovalOutcome")
         return ApprovalOutcome.UNAVAILABLE
 
     async def _ask_hooks(self, request: ApprovalRequest) -> Any:

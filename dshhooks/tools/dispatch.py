@@ -26,6 +26,7 @@ async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
     execution = run.execution
     outer = execution.signal
     signal, untie = fuse(outer, run.caller_signal)
+    loosen = _nothing
     try:
         if signal.aborted:
             # Not "before it began" when an earlier attempt of a retrying wrapper has run the body (spec/core.md 3.9).
@@ -34,6 +35,9 @@ async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
             entry = _entry(run, layers)
             run.invoked = True
             run.stage = BODY
+            if run.operation is not None and (entry.threaded or entry.definition.cancellation == "signal"):
+                # No cancel scope reaches this body: the operations' cancellation comes to it as a signal, too.
+                signal, loosen = fuse(signal, run.operation.signal())
             run.show_signal(signal)
             if signal is NEVER or entry.definition.cancellation == "signal":
                 value = await _invoke(entry, execution)
@@ -43,14 +47,22 @@ async def dispatch(run: ToolRun, layers: Layers) -> ToolResult:
         except BaseException as exc:
             if not is_fault(exc):
                 raise
-            return _minted(run, failure_of(exc, blame=False))
+            failure = _minted(run, failure_of(exc, blame=False))
+            if run.operation is not None:
+                run.operation.note(exc, failure)
+            return failure
         return result if not signal.aborted else _minted(run, aborted(invoked=True))
     finally:
+        loosen()
         untie()
         # A wrapper that let go of its call_next() may have ended the stage already; then nothing is given back.
         if run.stage == BODY:
             run.stage = AROUND
             run.show_signal(outer)
+
+
+def _nothing() -> None:
+    return None
 
 
 def canonicalize(run: ToolRun, layers: Layers, value: Any) -> ToolSuccess:

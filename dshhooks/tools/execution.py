@@ -13,6 +13,7 @@ from hookspecs.values import HookContext
 if TYPE_CHECKING:
     from dshhooks.tools.definition import ToolDefinition
     from dshhooks.tools.layers import Layers
+    from dshhooks.tools.operations import ObservedCall
     from hookspecs.execution import ToolResult
 
 __all__ = ["AROUND", "BODY", "DONE", "POLICY", "ToolRun", "seal"]
@@ -30,7 +31,7 @@ class ToolRun:
     """Mutable state of one execution, reachable from it only through ``execution._run``."""
 
     __slots__ = ("_layers", "approver", "caller_signal", "canonical", "clean", "concludes", "deferred", "execution",
-                 "final", "finalizer", "invoked", "stage")  # fmt: skip
+                 "final", "finalizer", "invoked", "operation", "stage")  # fmt: skip
 
     def __init__(
         self, layers: Layers, execution: ToolRunContext, signal: CancelSignal, approver: Approver | None
@@ -44,6 +45,7 @@ class ToolRun:
         self.canonical: tuple[ToolResult, ...] = ()  # every result minted by dispatch for this execution
         self.clean: ToolResult | None = None  # the one result known to be materialized already
         self.finalizer: Any = None
+        self.operation: ObservedCall | None = None  # while somebody watches operations
 
     def definition(self) -> ToolDefinition | None:
         """Return what the calling agent sees under the call's name now."""

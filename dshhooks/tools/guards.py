@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dshhooks.engine.faults import blamed, discard, is_fault
 from dshhooks.engine.plan import Plan
-from dshhooks.engine.shadow import ask_shadows
-from dshhooks.engine.trace import phase
-from dshhooks.tools.layers import Guard, Layer
 from hookspecs.errors import GuardFailedError, HarnessError, InvalidDecisionError, error_message
 from hookspecs.execution import ToolExecution
+
+if TYPE_CHECKING:
+    from dshhooks.tools.layers import Guard, Layer
 
 __all__ = ["ask_hooks", "ask_layer"]
 
@@ -40,6 +42,8 @@ def ask_layer(layer: Layer, execution: ToolExecution, traced: bool) -> str | Non
 
 
 def _ask_traced(guard: Guard, execution: ToolExecution) -> str | None:
+    from dshhooks.engine.trace import phase  # somebody traces, so it is there
+
     with phase("guard", getattr(guard.fn, "__qualname__", repr(guard.fn)), "guard") as record:
         reason = _ask(guard, execution)
         if record is not None:
@@ -68,6 +72,8 @@ def ask_hooks(plan: Plan, execution: ToolExecution) -> str | None:
         Exception: What a hook raised, with a note naming it.
     """
     if plan.shadows:
+        from dshhooks.engine.shadow import ask_shadows
+
         ask_shadows(plan, (execution,))
     for impl in plan.implementations:
         try:

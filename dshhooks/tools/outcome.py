@@ -15,7 +15,7 @@ from hookspecs.json import MISSING, freeze
 from hookspecs.values import Content, HookContext, PluginSource, TextBlock, UserSource, as_content, content_text
 
 __all__ = ["aborted", "authored_content", "blocked", "denial", "failure_of", "materialize", "seal_content",
-           "seal_contexts", "seal_value", "with_contexts"]  # fmt: skip
+           "seal_contexts", "seal_value", "was_aborted", "with_contexts"]  # fmt: skip
 
 BEFORE: Final = ErrorInfo("AbortError", "ABORTED_BEFORE_DISPATCH")
 ABORTED: Final = ErrorInfo("AbortError", "ABORTED")
@@ -73,6 +73,11 @@ def aborted(*, invoked: bool, contexts: tuple[HookContext, ...] = ()) -> ToolFai
     if invoked:
         return ToolFailure(ToolError("the call was cancelled while it ran", ABORTED), contexts=contexts)
     return ToolFailure(ToolError("the call was cancelled before it began", BEFORE), contexts=contexts)
+
+
+def was_aborted(result: ToolResult) -> bool:
+    """Say whether a call ended by cancellation, of its caller or of an operation around it."""
+    return isinstance(result, ToolFailure) and result.error.info in (BEFORE, ABORTED)
 
 
 def blocked(decision: Block) -> ToolFailure:

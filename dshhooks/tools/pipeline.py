@@ -2,7 +2,7 @@
 
 ::
 
-    seal ► pre-execute ► ask ► guards ► execute ► dispatch ► post-execute ► finalize_content ► result
+    seal ► (admission) ► pre-execute ► ask ► guards ► execute ► dispatch ► post-execute ► finalize_content ► result
 
 Each stage returns a result, or ``None`` from ``prepare`` when the call may be dispatched. ``run.final`` says the
 outcome is settled and post-execute is skipped. No stage raises for a tool's or plugin's fault; cancellation of the
@@ -16,7 +16,9 @@ from typing import Any
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import observe
+from dshhooks.engine.plan import Plan
 from dshhooks.engine.trace import phase
+from dshhooks.operations.host import Operations
 from dshhooks.tools.approval import Approvals
 from dshhooks.tools.dispatch import canonicalize, dispatch
 from dshhooks.tools.execution import AROUND, DONE, POLICY, ToolRun, seal
@@ -36,32 +38,76 @@ _ACCEPT = Accept()
 class Pipeline:
     """Runs calls. The stages are apart so that a scheduler can order them (spec/core.md 3.10)."""
 
-    def __init__(self, hooks: Hooks, layers: Layers, approvals: Approvals) -> None:
-        self._hooks, self._layers, self._approvals = hooks, layers, approvals
+    def __init__(self, hooks: Hooks, layers: Layers, approvals: Approvals, operations: Operations) -> None:
+        self._hooks, self._layers, self._approvals, self._operations = hooks, layers, approvals, operations
 
     async def execute(self, call: Any) -> ToolResult:
         """Run one call to its result: prepare, dispatch, finalize."""
         run, fault = self.create(call)
+        if run.operation is not None:
+            return await self._observed(run, fault)
         result = failure_of(fault, blame=False) if fault is not None else await self.prepare(run)
         if result is None:
-            result = await self.dispatch(run)
+            result = await self._dispatch(run)
         return await self.finalize(run, result)
 
-    def create(self, call: Any) -> tuple[ToolRun, BaseException | None]:
-        """Seal the call and capture the visible definition's ``finalize_content``."""
+    async def _observed(self, run: ToolRun, fault: BaseException | None) -> ToolResult:
+        operation: Any = run.operation
+        result: ToolResult | None = None
+        error: BaseException | None = None
+        try:
+            result = await self.admit(run, fault) or await self.prepare(run) or await self.dispatch(run)
+            result = await self.finalize(run, result)
+        except BaseException as exc:
+            error = exc
+            raise
+        finally:
+            operation.finish(result, error)
+            del error  # its traceback holds this frame
+        return result
+
+    def create(self, call: Any, raw: Any = MISSING) -> tuple[ToolRun, BaseException | None]:
+        """Seal the call and capture the visible definition's ``finalize_content``.
+
+        Args:
+            call: The call.
+            raw: The model's own text of its arguments, for those who watch.
+        """
         run, fault = seal(call, self._layers)
         entry = self._layers.get(run.execution.name, run.execution.agent)
         if entry is not None:
             run.finalizer = entry.definition.finalize_content
         run.final = fault is not None
+        if self._operations.attended:
+            self._attend(run, raw)
         return run, fault
+
+    def _attend(self, run: ToolRun, raw: Any) -> None:
+        runner = self._operations.runner(run.execution.agent)
+        if runner is not None:
+            from dshhooks.tools.operations import ObservedCall
+
+            run.operation = ObservedCall(runner, run, raw)
+
+    async def admit(self, run: ToolRun, fault: BaseException | None) -> ToolResult | None:
+        """Begin the call's operation, if anybody watches, and refuse what could not be sealed or a guard objects to.
+
+        Whoever asks for this finishes ``run.operation``.
+        """
+        refused = await run.operation.admit(fault) if run.operation is not None else None
+        # A guard's refusal stands above the fault (spec/operations.md B3).
+        return refused if refused is not None or fault is None else failure_of(fault, blame=False)
 
     # -- policy ----------------------------------------------------------------------------------------------------
 
     async def prepare(self, run: ToolRun) -> ToolResult | None:
         """Ask pre-execute, a person if need be, and the guards; ``None`` lets the call be dispatched."""
-        if not self._hooks.tracing:
-            return await self._prepare(run)
+        if run.operation is not None:
+            waits = self._hooks.plan("tools_pre_execute", run.execution.agent).active
+            return await run.operation.permit(self._policy, waits=waits)
+        return await (self._policy(run) if self._hooks.tracing else self._prepare(run))
+
+    async def _policy(self, run: ToolRun) -> ToolResult | None:
         with phase("policy", run.execution.name) as record:
             result = await self._prepare(run)
             if record is not None:
@@ -117,6 +163,11 @@ class Pipeline:
 
     async def dispatch(self, run: ToolRun) -> ToolResult:
         """Run the wrappers around the body and normalize what comes out of them (spec/core.md 3.4)."""
+        if run.operation is not None:
+            return await run.operation.execution(self._dispatch)
+        return await self._dispatch(run)
+
+    async def _dispatch(self, run: ToolRun) -> ToolResult:
         execution = run.execution
         run.stage = AROUND
         try:
@@ -160,18 +211,26 @@ class Pipeline:
 
     async def finalize(self, run: ToolRun, result: ToolResult) -> ToolResult:
         """Ask post-execute unless the outcome is final, then finish."""
+        operation = run.operation
         if not run.final:
-            execution = run.execution
-            try:
-                plan = self._hooks.plan("tools_post_execute", execution.agent)
-                if plan.active:
-                    decision = await plan.run(plan, (execution, result), _ACCEPT)
-                    if decision is not _ACCEPT:
-                        result = self._decided(run, result, decision)
-                    result = _unless_aborted(run, result)
-            except BaseException as exc:  # noqa: BLE001 - sorted out there
-                result = _settled(run, exc)
-        return await self.finish(run, result)
+            plan = self._hooks.plan("tools_post_execute", run.execution.agent)
+            if plan.active and operation is None:
+                result = await self._review(run, plan, result)
+            elif plan.active and operation is not None:
+                result = await operation.stretch(self._review, run, plan, result)
+        if operation is None:
+            return await self.finish(run, result)
+        finished: ToolResult = await operation.outlast(self.finish, run, result)
+        return finished
+
+    async def _review(self, run: ToolRun, plan: Plan, result: ToolResult) -> ToolResult:
+        try:
+            decision = await plan.run(plan, (run.execution, result), _ACCEPT)
+            if decision is not _ACCEPT:
+                result = self._decided(run, result, decision)
+            return _unless_aborted(run, result)
+        except BaseException as exc:  # noqa: BLE001 - sorted out there
+            return _settled(run, exc)
 
     def _decided(self, run: ToolRun, result: ToolResult, decision: Accept | Block) -> ToolResult:
         if isinstance(decision, Block):
@@ -196,7 +255,7 @@ class Pipeline:
         """Materialize, let the tool have its last word on content, freeze the execution, tell the observers."""
         execution = run.execution
         if result is not run.clean:
-            result = _materialized(result)
+            result = _materialized(run, result)
         if run.finalizer is not None:
             result = self._finalized(run, result)
         if run.concludes and isinstance(result, ToolSuccess) and not result.concludes_turn:
@@ -219,7 +278,7 @@ class Pipeline:
         except BaseException as exc:
             if not is_fault(exc):
                 raise
-            return failure_of(exc, blame=False)
+            return _noted(run, exc, failure_of(exc, blame=False))
         if isinstance(result, ToolSuccess):
             return ToolSuccess(
                 result.value, content, result.meta, result.contexts, concludes_turn=result.concludes_turn
@@ -242,16 +301,22 @@ def _settled(run: ToolRun, exc: BaseException) -> ToolFailure:
         finally:
             del exc  # or the traceback would hold this frame, and this frame the exception
     run.final = True
-    return failure_of(exc)
+    return _noted(run, exc, failure_of(exc))
 
 
-def _materialized(result: ToolResult) -> ToolResult:
+def _noted(run: ToolRun, exc: BaseException, failure: ToolFailure) -> ToolFailure:
+    if run.operation is not None:
+        run.operation.note(exc, failure)
+    return failure
+
+
+def _materialized(run: ToolRun, result: ToolResult) -> ToolResult:
     try:
         return materialize(result)
     except BaseException as exc:
         if not is_fault(exc):
             raise
-        return failure_of(exc, blame=False)
+        return _noted(run, exc, failure_of(exc, blame=False))
 
 
 def _unless_aborted(run: ToolRun, result: ToolResult) -> ToolResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dshhooks.engine.contribution import contribute
 from dshhooks.engine.faults import discard, is_fault, origin, plugin_failed
@@ -22,6 +22,9 @@ from hookspecs.errors import HarnessError, NotLosslessError, error_message
 from hookspecs.execution import ToolCall, ToolResult
 from hookspecs.json import snapshot
 from hookspecs.signal import CancelSignal
+
+if TYPE_CHECKING:
+    from dshhooks.tools.guard_list import GuardEntry
 
 __all__ = ["ToolRegistry"]
 
@@ -41,7 +44,7 @@ class ToolRegistry:
         self.operations = Operations(self.hooks)
         self.approvals = Approvals(self.hooks)
         self._layers = Layers()
-        self.pipeline = Pipeline(self.hooks, self._layers, self.approvals)
+        self.pipeline = Pipeline(self.hooks, self._layers, self.approvals, self.operations)
         self._ids = itertools.count(1)
         self.hooks.on_arrival(self._welcome)
 
@@ -116,7 +119,7 @@ class ToolRegistry:
             log.warning("a tools_change hook objected to a removal and was ignored: %s", described(exc))
 
     def guard(self, fn: GuardFunction, *, agent: object = None) -> Registration:
-        """Add a guard for everybody's calls, or one agent's (spec/core.md 1.5).
+        """Add a guard for everybody's calls, or one agent's, at the final position (spec/core.md 1.5).
 
         Args:
             fn: ``fn(execution)`` returns a reason to deny or ``None``; synchronous. Raising denies too.
@@ -135,6 +138,12 @@ class ToolRegistry:
                 self._layers.tidy(layer)
 
         return Registration(undo)
+
+    def guards(self, agent: object = None) -> list[GuardEntry]:
+        """Return every guard a call of ``agent`` meets, in order: those asked at admission, then the final ones."""
+        from dshhooks.tools.guard_list import guard_entries
+
+        return list(guard_entries(self.hooks, self.operations, self._layers, agent))
 
     def restrict(
         self, agent: object, *, allow: Iterable[str] | None = None, deny: Iterable[str] | None = None
@@ -209,6 +218,10 @@ class ToolRegistry:
         """Return the definition ``agent`` (or nobody in particular) sees under ``name`` now, or ``None``."""
         entry = self._layers.get(name, agent)
         return entry.definition if entry is not None else None
+
+    def names(self, agent: object = None) -> list[str]:
+        """Return the names of the tools ``agent`` (or nobody in particular) sees now."""
+        return [entry.definition.name for entry in self._layers.view(agent)]
 
     def schemas(self, agent: object = None) -> list[dict[str, Any]]:
         """Return what a model is told: name, description and parameters of every visible tool; fresh copies.

@@ -181,6 +181,7 @@ async def host(
     tools: Sequence[Any] = (),
     store: Any = None,
     approval: ApprovalConfig | None = None,
+    operations: Any = None,
     balanced: bool = True,
     **agent: Any,
 ) -> AsyncIterator[Host]:
@@ -195,6 +196,7 @@ async def host(
         tools: Registered globally.
         store: A session store; memory by default.
         approval: ``[approval]``.
+        operations: The host's own guards and observers of operations.
         balanced: False for a test that breaks its log on purpose.
         agent: More of ``[agent]``.
     """
@@ -204,7 +206,10 @@ async def host(
     config = HarnessConfig(
         PluginsConfig(autoload=False), approval=approval or ApprovalConfig(), agent=AgentConfig(**options)
     )
-    async with Harness.open(config, plugins=(recorder, requests, *plugins), store=store or MemoryStore()) as harness:
+    opening = Harness.open(
+        config, plugins=(recorder, requests, *plugins), store=store or MemoryStore(), operations=operations
+    )
+    async with opening as harness:
         harness.llm.register_adapter(["scripted"], model)
         for definition in tools:
             harness.tools.register(definition)

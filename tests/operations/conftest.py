@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from dshhooks.operations import track_scopes
+from tests.session.conftest import kept, on_disk
+
+__all__ = ["every_scope_is_finished", "kept", "on_disk"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,30 +1,41 @@
-"""The page that says which hook one needs: its examples run, and do what the text around them says."""
+"""The pages about which hook one needs, and about operations: their examples do what the text around them says."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
-import anyio.lowlevel
 import pytest
 
-from dshhooks import Harness, HarnessConfig, Say, ScriptedAdapter, ToolRegistry, content_text, tool
-from dshhooks.operations import Call, Operation, Outcome, TurnData
+from dshhooks import Fail, Harness, HarnessConfig, Say, ScriptedAdapter, ToolRegistry, content_text, tool
+from dshhooks.config import PluginsConfig
 
 pytestmark = pytest.mark.anyio
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "how-to" / "which-hook.md"
+FOLDER = Path(__file__).parent.parent.parent / "docs" / "how-to"
+PAGES = (FOLDER / "which-hook.md", FOLDER / "observe-operations.md")
 
 
 def example(name: str) -> Any:
     """What the block that defines a name defines."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    [code] = [block for block in blocks if re.search(rf"^(class|def|async def) {name}\b", block, re.MULTILINE)]
+    blocks = [
+        block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    ]
+    [code] = [block for block in blocks if re.search(rf"^class {name}\b", block, re.MULTILINE)]
     names: dict[str, Any] = {}
-    exec(compile(code, str(PAGE), "exec"), names)
+    exec(compile(code, name, "exec"), names)
     return names
+
+
+@asynccontextmanager
+async def conversation(plugin: Any, steps: list[Any]) -> AsyncIterator[Any]:
+    """An agent with one plugin and a scripted model."""
+    async with Harness.open(HarnessConfig(PluginsConfig(autoload=False)), plugins=(plugin,)) as harness:
+        harness.llm.register_adapter(["local"], ScriptedAdapter(steps))
+        yield await harness.create_agent(provider="local", model="m")
 
 
 @tool
@@ -57,36 +68,47 @@ async def test_forbid():
 
 async def test_measure():
     """One entry for each run, failed ones too."""
-    names = example("measure")
-
-    async def works():
-        await anyio.lowlevel.checkpoint()
-        return 5
-
-    async def breaks():
-        raise ValueError("x")
-
-    assert await names["run_tool"]("bash", works) == 5
-    with pytest.raises(ValueError, match="x"):
-        await names["run_tool"]("bash", breaks)
-    assert [outcome for outcome, _ in names["seconds"]["bash"]] == ["completed", "failed"]
+    measure = example("ToolSeconds")["ToolSeconds"]()
+    await call(measure)
+    await call(measure, size="x")
+    assert [outcome for outcome, _ in measure.seconds["deploy"]] == ["completed", "failed"]
 
 
 async def test_forbid_an_operation():
     """The twenty-first turn does not start."""
-    turns = example("budget")["turns"]
-    for index, outcome in ((20, None), (21, "budget.exceeded")):
-        scope = await turns.start(Call(Operation.TURN, TurnData(index)))
-        assert getattr(scope.refusal, "code", None) == outcome
-        scope.finish(Outcome.DENIED if scope.refusal else Outcome.COMPLETED, scope.refusal)
+    guard = example("TwentyTurns")["TwentyTurns"]()
+    async with conversation(guard, [Say(str(n)) for n in range(21)]) as agent:
+        for n in range(21):
+            agent.followup(str(n))
+        await agent.when_idle()
+        ended = [event.type for event in agent.session.events if event.type in ("turn/end", "input/rejected")]
+    assert ended == ["turn/end"] * 20 + ["input/rejected"]
+
+
+async def test_tokens():
+    """Those of every request that ended well."""
+    tokens = example("Tokens")["Tokens"]()
+    async with conversation(tokens, [Say("one"), Fail("SERVER"), Say("three")]) as agent:
+        for prompt in "abc":
+            agent.followup(prompt)
+        await agent.when_idle()
+    assert tokens.used == 2 * 11
+
+
+async def test_a_limit():
+    """A request that takes too long ends its turn; the next one runs."""
+    limit = example("AnswerWithin")["AnswerWithin"](0.0)
+    async with conversation(limit, [Say("never")]) as agent:
+        agent.followup("hello")
+        await agent.when_idle()
+        [end] = [event.data.reason for event in agent.session.events if event.type == "turn/end"]
+    assert end.kind == "aborted"
 
 
 async def test_know():
     """A turn that ended was counted."""
     count = example("CountTurns")["CountTurns"]()
-    async with Harness.open(HarnessConfig(), plugins=(count,)) as harness:
-        harness.llm.register_adapter(["local"], ScriptedAdapter([Say("hi")]))
-        agent = await harness.create_agent(provider="local", model="m")
+    async with conversation(count, [Say("hi")]) as agent:
         agent.followup("hello")
         await agent.when_idle()
     assert count.turns == 1

@@ -35,6 +35,8 @@ path: ContextVar[tuple[int, ...]] = ContextVar("path", default=())
 class Plan:
     """One run: everything random comes from one seed."""
 
+    nested: tuple[Operation, ...] = NESTED
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.begun: list[int] = []  # every operation's number, once for each good observer
@@ -42,12 +44,13 @@ class Plan:
         self.outcomes: dict[int, Outcome] = {}
         self.strays: list[Any] = []
         self.numbers = iter(range(10**6))
-        self.runner = self.build()
+        self.declared = self.declare()
+        self.runner = compile_set(self.declared)
 
-    def build(self) -> Any:
-        around = [Around(each, begin) for each in NESTED for begin in (self.count, self.wild, self.generator)]
-        guards = [Guard(each, self.guard) for each in NESTED if each.guardable]
-        return compile_set(OperationSet("v1", guards, around))
+    def declare(self) -> OperationSet:
+        around = [Around(each, begin) for each in self.nested for begin in (self.count, self.wild, self.generator)]
+        guards = [Guard(each, self.guard) for each in self.nested if each.guardable]
+        return OperationSet("v1", guards, around)
 
     def count(self, _call: Any) -> Any:
         """Takes a number, and expects to find it at the finish."""

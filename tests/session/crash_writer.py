@@ -23,14 +23,17 @@ import anyio
 import anyio.lowlevel
 
 from dshhooks.engine.hooks import Hooks
+from dshhooks.operations.manifest import Manifest
 from dshhooks.session.event import Event
 from dshhooks.session.events import CompletedEnd, StepEnd, TurnEnd
 from dshhooks.session.manager import Sessions
 from dshhooks.session.memory import MemoryStore
+from dshhooks.session.opening import Terms
 from tests.session.kit import Kept, begin, calls, check_valid, log
 from tests.session.kit import append as append_turns
 
 SESSION = "crashing"
+TERMS = Terms(Manifest("writer", "scripted/demo", hook_policy_rev="v1"))
 
 
 def report(pipe: int, **what: Any) -> None:
@@ -58,8 +61,9 @@ async def write(kept: Kept, acknowledged: int, pipe: int) -> None:
             report(pipe, fault="repair changed events that were there")
         if before and (await store.load(SESSION)).repair:
             report(pipe, fault="a second repair found something to do")
-        await made.enter(session)
-        report(pipe, opened=len(session.events))
+        # Whatever the one before was doing, the terms it was started under are there, and so no drift is found.
+        await made.enter(session, TERMS)
+        report(pipe, opened=(await store.ledger(SESSION)).epoch, new=not before)
         while True:
             turn = begin(session)
             await made.flush(session)
@@ -83,8 +87,8 @@ def child(kept: Kept, acknowledged: int, pipe: int, backend: str) -> None:
     os._exit(1)
 
 
-def one_round(kept: Kept, acknowledged: int, chance: random.Random) -> tuple[int, bool, list[str]]:
-    """Fork a writer, kill it at a random moment; return what it acknowledged, if it opened, and its faults."""
+def one_round(kept: Kept, acknowledged: int, epoch: int, chance: random.Random) -> tuple[int, int, list[str]]:
+    """Fork a writer, kill it at a random moment; return what it acknowledged, in which epoch, and its faults."""
     reader, writer = os.pipe()
     backend = chance.choice(["asyncio", "trio"])
     process = os.fork()
@@ -101,7 +105,11 @@ def one_round(kept: Kept, acknowledged: int, chance: random.Random) -> tuple[int
     with os.fdopen(reader, "rb") as pipe:
         lines = [json.loads(line) for line in pipe.read().split(b"\n")[:-1]]
     last = max([acknowledged, *(line.get("acknowledged", 0) for line in lines)])
-    return last, any("opened" in line for line in lines), [line["fault"] for line in lines if "fault" in line]
+    faults = [line["fault"] for line in lines if "fault" in line]
+    opened = next((line for line in lines if "opened" in line), {"opened": 0, "new": True})
+    if not opened["new"] and opened["opened"] <= epoch:
+        faults.append(f"opening {opened['opened']} came after opening {epoch}")
+    return last, opened["opened"], faults
 
 
 def main() -> None:
@@ -110,13 +118,15 @@ def main() -> None:
     chance = random.Random(int(seed))
     append_turns(log())  # imports and compiles what the writers need, before they are forked
     faults: list[str] = []
-    acknowledged = opened = sessions = 0
+    acknowledged = epoch = opened = sessions = 0
     kept = Kept(kind, Path(path) / "0", MemoryStore())
     for number in range(int(rounds)):
         if number % 10 == 0:  # a new session now and then, so that the first write is interrupted, too
-            kept, acknowledged, sessions = Kept(kind, Path(path) / str(number), MemoryStore()), 0, sessions + 1
-        acknowledged, did_open, wrong = one_round(kept, acknowledged, chance)
-        opened += did_open
+            kept, sessions = Kept(kind, Path(path) / str(number), MemoryStore()), sessions + 1
+            acknowledged = epoch = 0
+        acknowledged, opened_as, wrong = one_round(kept, acknowledged, epoch, chance)
+        epoch = opened_as or epoch
+        opened += opened_as > 0
         faults += [f"round {number}: {fault}" for fault in wrong]
     json.dump({"rounds": int(rounds), "opened": opened, "faults": faults, "acknowledged": acknowledged}, sys.stdout)
 

@@ -12,6 +12,7 @@ import pytest
 from attrs import frozen
 
 from dshhooks.engine.hooks import Hooks
+from dshhooks.operations.host import Operations
 from dshhooks.session.codec import Codec
 from dshhooks.session.enclosure import TurnEnclosure
 from dshhooks.session.event import APPEND, Event
@@ -176,7 +177,7 @@ async def _sessions(store: SessionStore | None, *plugins: object, background: bo
     hooks = Hooks()
     async with anyio.create_task_group() as tasks:
         spawn: Callable[[Any], object] = lambda work: tasks.start_soon(_run, work)  # noqa: E731
-        made = Sessions(hooks, store, spawn if background else None)
+        made = Sessions(hooks, store, spawn if background else None, operations=Operations(hooks))
         for plugin in reversed(plugins):
             hooks.register(plugin)
         yield made

@@ -474,7 +474,9 @@ class TestFork:
 
     async def test_of_a_stored_session(self, kept: Kept) -> None:
         """The source may be an id, live or not; it is only read."""
-        await stored(kept.open(), turns(2), "p")
+        store = kept.open()
+        await stored(store, turns(2), "p")
+        await store.aclose()  # a database changes its file when it is closed
         files = kept.files()
         async with sessions(kept.open()) as made:
             child = await made.fork("p")

@@ -121,6 +121,8 @@ DATA: dict[str, Any] = {
     '"approval/policy"|{"policy":"never"}': e.ApprovalPolicyChanged("never"),
     '"llm/retry"|{"turn":1,"step":1,"retry":1,"maxRetries":2,"delayMs":500,"failure":{"message":"m","code":"C"}}':
         e.LlmRetry(1, 1, 1, 2, 500, LlmFailure("m", "C")),
+    '"input/rejected"|{"input":"message-1","source":{"kind":"user"},"outcome":"rejected","reason":"no"}':
+        e.InputRejected("message-1", USER, "rejected", "no"),
     '"hook/decision"|{"hook":"h","plugin":"p","outcome":"deny","detail":"d"}': e.HookDecision("h", "p", "deny", "d"),
     '"acme/note"|{"any":["thing"]}': e.UnknownEvent("acme/note", {"any": ["thing"]}),
 }  # fmt: skip

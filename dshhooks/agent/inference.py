@@ -1,0 +1,165 @@
+"""A model request as an operation: refused, or streamed to its end; a retry is another (spec/operations.md B4, B5)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+
+import anyio
+
+from dshhooks.agent.ends import Interrupted
+from dshhooks.agent.operations import safe_error
+from dshhooks.llm.assembler import BlockAssembler
+from dshhooks.llm.request import Around, close, failure_in, nothing_said
+from dshhooks.operations.context import Driven, run_in
+from dshhooks.operations.errors import OperationCanceled
+from dshhooks.operations.kinds import Operation, Outcome
+from dshhooks.operations.owner import call_here
+from dshhooks.operations.payloads import InferenceData, StreamResult
+from dshhooks.operations.runner import Runner
+from dshhooks.operations.scope import Scope
+from dshhooks.operations.token import Bound
+from dshhooks.operations.verdict import classify
+from hookspecs.errors import HarnessError
+from hookspecs.model import GenerateOptions, StreamChunk
+from hookspecs.values import AssistantProvenance, Message
+
+__all__ = ["Requests", "observed_requests"]
+
+Open = Callable[[], AsyncIterator[StreamChunk]]
+
+_END: Final = object()
+
+
+def observed_requests(runner: Runner) -> Requests | None:
+    """Return what makes operations of a step's requests; ``None`` when nobody is told of them."""
+    return Requests(runner) if runner.handles(Operation.INFERENCE) else None
+
+
+class Requests:
+    """The requests of one step.
+
+    Args:
+        runner: Whom to tell and to ask.
+
+    ``canceled`` is set once an observer has cancelled the last of them.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.canceled: OperationCanceled | None = None
+
+    def check(self) -> None:
+        """Stop the turn if an observer has cancelled the request.
+
+        Raises:
+            Interrupted: It has.
+        """
+        if self.canceled is not None:
+            raise Interrupted(self.canceled)
+
+    def within(self, scope: anyio.CancelScope) -> Around:
+        """Return what stands around each attempt; ``scope`` is open around all of them and ends with one's token."""
+
+        def around(options: GenerateOptions, open_: Open) -> AsyncIterator[StreamChunk]:
+            return self._observed(scope, options, open_)
+
+        return around
+
+    async def _observed(
+        self, outer: anyio.CancelScope, options: GenerateOptions, open_: Open
+    ) -> AsyncIterator[StreamChunk]:
+        self.canceled = None  # of an attempt before, which a plugin did not want to be the last
+        scope = await self._started(options)
+        answer = _Answer(options, scope)
+        try:
+            with scope.token.bind(outer) as bound:
+                chunks = run_in(scope.context, open_)
+                try:
+                    bound.check_deadline()  # one that has passed by now holds for a model that never waits, too
+                    while not bound.cancelled and (chunk := await answer.next(chunks)) is not _END:
+                        yield chunk
+                    if bound.cancelled and not answer.over:
+                        raise OperationCanceled(Operation.INFERENCE, bound.reason)
+                except BaseException as exc:
+                    answer.broke(*self._meaning(exc, options, bound))
+                    raise
+                finally:
+                    await Driven(scope.context, close(chunks))
+        finally:
+            answer.finish()  # out here: it lets go of the token, which must not end what comes behind this request
+
+    async def _started(self, options: GenerateOptions) -> Scope:
+        scope = await self._runner.start(call_here(Operation.INFERENCE, InferenceData(options)))
+        refusal = scope.refusal
+        if refusal is None:
+            return scope
+        scope.finish(classify(refusal), refusal)
+        if isinstance(refusal, OperationCanceled):
+            self.canceled = refusal
+        raise safe_error(Operation.INFERENCE, refusal)
+
+    def _meaning(self, exc: BaseException, options: GenerateOptions, bound: Bound) -> tuple[Outcome, BaseException]:
+        if options.signal.aborted:
+            return Outcome.CANCELED, OperationCanceled(Operation.INFERENCE, options.signal.reason)
+        if isinstance(exc, GeneratorExit):
+            return Outcome.FAILED, HarnessError("the stream was left before its end", "STREAM_CLOSED")
+        if classify(exc) is Outcome.CANCELED and bound.caught:
+            self.canceled = OperationCanceled(Operation.INFERENCE, bound.reason)
+            return Outcome.CANCELED, self.canceled
+        return classify(exc), exc
+
+
+class _Answer:
+    """What has come of one request so far, and its end."""
+
+    def __init__(self, options: GenerateOptions, scope: Scope) -> None:
+        self._options, self._scope = options, scope
+        self._assembler = BlockAssembler()
+        self._end: tuple[Outcome, BaseException] | None = None
+        self.over = False
+
+    async def next(self, chunks: AsyncIterator[StreamChunk]) -> Any:
+        """Return the next chunk, read in the operation's context; ``_END`` behind the last one."""
+        chunk = await Driven(self._scope.context, _next(chunks))
+        if chunk is _END:
+            self.over = True
+        elif self._end is None:
+            try:
+                self._assembler.push(chunk)
+            except HarnessError as exc:  # the loop will say so, too
+                self._end = Outcome.FAILED, exc
+        return chunk
+
+    def broke(self, outcome: Outcome, error: BaseException) -> None:
+        """Remember why there is no more."""
+        self._end = self._end or (outcome, error)
+
+    def finish(self) -> None:
+        """Finish the operation by what arrived."""
+        message, end = self._message(), self._end or self._told()
+        if end is None and self.over:
+            told = StreamResult(self._assembler.usage, self._assembler.finish)
+            self._scope.finish(Outcome.COMPLETED, ai_message=message, stream_result=told)
+        else:
+            outcome, error = end or (Outcome.FAILED, None)
+            self._scope.finish(outcome, error, ai_message=message)
+
+    def _told(self) -> tuple[Outcome, BaseException] | None:
+        failed = failure_in(self._assembler.finish)
+        if failed is not None:
+            return Outcome.FAILED, failed[0]
+        return None if self._message() else (Outcome.FAILED, nothing_said())
+
+    def _message(self) -> Message | None:
+        try:
+            content = self._assembler.blocks()
+        except HarnessError as exc:
+            self._end = self._end or (Outcome.FAILED, exc)
+            return None
+        provenance = AssistantProvenance(self._options.provider, self._options.model, self._assembler.replay_state)
+        return Message("assistant", content, provenance) if content else None
+
+
+async def _next(chunks: AsyncIterator[StreamChunk]) -> Any:
+    return await anext(chunks, _END)

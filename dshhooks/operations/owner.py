@@ -1,0 +1,65 @@
+"""What owners share whose operation has stretches in several tasks and an aftermath (spec/operations.md P2, P6, P7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+import anyio
+
+from dshhooks.operations.call import Call
+from dshhooks.operations.context import CurrentOperation, enter
+from dshhooks.operations.errors import OperationCanceled
+from dshhooks.operations.kinds import Operation
+from dshhooks.operations.payloads import Payload
+from dshhooks.operations.place import current_place
+from dshhooks.operations.scope import IdleScope, Scope
+from dshhooks.operations.token import PAST_DEADLINE
+
+__all__ = ["call_here", "check", "outliving", "through"]
+
+
+def call_here(operation: Operation, payload: Payload) -> Call:
+    """Describe an operation that begins where this code runs."""
+    place = current_place()
+    return Call(operation, payload, place.coordinates, place.agent_name, place.cause)
+
+
+async def through(scope: Scope, body: Callable[..., Any], *args: Any) -> Any:
+    """Run a stretch of an operation's work; after its cancellation none begins, not even one that never waits.
+
+    Raises:
+        OperationCanceled: It was cancelled, and nothing around it.
+    """
+    check(scope)
+    return await scope.run(body, *args)
+
+
+def check(scope: Scope) -> None:
+    """Raise what ``scope.run`` would, for an operation that was cancelled or whose deadline has passed.
+
+    Raises:
+        OperationCanceled: It was.
+    """
+    if type(scope) is IdleScope:
+        return
+    token = scope.token
+    deadline = token.deadline
+    if deadline != math.inf and deadline <= anyio.current_time():
+        token.cancel(PAST_DEADLINE)
+    if token.cancelled:
+        raise OperationCanceled(scope.call.operation, token.reason)
+
+
+def outliving(scope: Scope, outer: CurrentOperation | None) -> Context:
+    """Return a context for what must still happen after a cancellation: the operation's values, ``outer``'s lifetime.
+
+    Otherwise the cancellation would stop, or colour, the very records that say how the operation ended (P7).
+    """
+    if type(scope) is IdleScope or not scope.token.cancelled:
+        return scope.context
+    context = scope.context.copy()
+    enter(context, outer)
+    return context
