@@ -1,7 +1,7 @@
 """Run every benchmark, print one table, write the JSON: what ``make bench`` calls.
 
-``python benchmarks/run.py [engine pipeline agent startup memory bridge probes]`` runs only those named. Exits 1 when a
-promised figure was missed.
+``python benchmarks/run.py [engine pipeline agent startup memory bridge handle operations probes]`` runs only those
+named. Exits 1 when a promised figure was missed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks import agent, agent_peers, bridge, engine, memory, pipeline, probes, startup
+from benchmarks import agent, agent_peers, bridge, engine, handle, memory, operations, pipeline, probes, startup
 from benchmarks.harness_kit import finish
 from benchmarks.peers import DISTRIBUTIONS
 
 MEASURED = {"engine": engine.rows, "pipeline": pipeline.rows, "agent": agent.rows, "startup": startup.rows,
-            "memory": memory.rows, "bridge": bridge.rows}  # fmt: skip
+            "memory": memory.rows, "bridge": bridge.rows, "handle": handle.rows,
+            "operations": operations.rows}  # fmt: skip
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from dshhooks.structure import structure
 from hookspecs.errors import ConfigError
 
 __all__ = ["AgentConfig", "ApprovalConfig", "HarnessConfig", "PluginSwitches", "PluginsConfig", "StoreConfig",
-           "ToolsConfig", "find_config", "load_config", "parse_config", "switches_from"]  # fmt: skip
+           "ToolsConfig", "find_config", "load_config", "parse_config", "switches_from", "with_switches"]  # fmt: skip
 
 FILE_NAME = "dshhooks.toml"
 
@@ -216,6 +216,26 @@ def switches_from(environ: Mapping[str, str]) -> PluginSwitches:
         disable=split_names(environ.get("DSHHOOKS_DISABLE", "")),
         none=_switch(environ.get("DSHHOOKS_NO_PLUGINS", "")),
     )
+
+
+def with_switches(config: HarnessConfig, only: str | None, disable: str | None, none: bool) -> HarnessConfig:
+    """Return the configuration with a command line's switches over those it has.
+
+    Args:
+        config: File and environment.
+        only: A comma list: only these; ``None`` is silence, as for the next one.
+        disable: A comma list: not these.
+        none: No plugin at all.
+    """
+    given = config.switches
+    switches = evolve(
+        given,
+        only=split_names(only) if only is not None else given.only,
+        disable=split_names(disable) if disable is not None else given.disable,
+        # The command line wins: naming plugins on it is said later than DSHHOOKS_NO_PLUGINS.
+        none=none or (given.none and only is None),
+    )
+    return evolve(config, switches=switches)
 
 
 def split_names(text: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import dshhooks.bridge.reference
+import dshhooks.clients.reference
 import dshhooks.reference
 
 __all__ = ["PAGES", "main"]
@@ -16,6 +17,7 @@ __all__ = ["PAGES", "main"]
 PAGES: Final[Mapping[Path, Callable[[], str]]] = {
     Path("docs/reference/hooks.md"): dshhooks.reference.render_reference,
     Path("docs/reference/dialects.md"): dshhooks.bridge.reference.render,
+    **dshhooks.clients.reference.PAGES,
 }
 
 

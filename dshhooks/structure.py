@@ -6,7 +6,6 @@ keys are refused with a suggestion, and a field's validator is heard with the fi
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Callable, Iterator
@@ -72,6 +71,8 @@ def _message(problem: BaseException) -> str:
 
 
 def _unknown(key: str, names: list[str]) -> str:
+    import difflib  # needed for a mistake only
+
     close = difflib.get_close_matches(key, names, 1)
     hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names) or 'none'}"
     return f"unknown key ({hint})"

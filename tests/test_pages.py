@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dshhooks.clients.table import CLIENTS
 from dshhooks.pages import PAGES, main
 
 
@@ -51,5 +52,6 @@ def test_every_page_is_checked_though_the_first_one_is_stale(tmp_path, capsys):
 
 
 def test_the_pages_are_those_of_the_documentation():
-    """One for the hooks, one for the dialects."""
-    assert [path.name for path in PAGES] == ["hooks.md", "dialects.md"]
+    """One for the hooks, one for the dialects, one that compares the clients and one for each of them."""
+    clients = ["overview.md", *(f"{name}.md" for name in CLIENTS)]
+    assert [path.name for path in PAGES] == ["hooks.md", "dialects.md", *clients]

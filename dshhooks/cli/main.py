@@ -1,66 +1,61 @@
-"""``dshhooks``: finds the verb, imports only that verb's module, and turns errors into exit codes."""
+"""``dshhooks``: finds the verb, imports only that verb's module, and turns errors into exit codes.
+
+``handle`` runs before every tool call of a client, so it is found without importing what the other verbs need.
+"""
 
 from __future__ import annotations
 
-import importlib
-import logging
+import os
 import sys
 from collections.abc import Sequence
 
-import click
-
-from dshhooks.cli.options import Switches, switch_options
-from hookspecs.errors import HarnessError
-
 __all__ = ["main"]
 
-# verb -> module holding a click command of that name
-_VERBS = {
-    "bridge": "dshhooks.cli.bridge",
-    "call": "dshhooks.cli.call",
-    "demo": "dshhooks.cli.demo",
-    "hooks": "dshhooks.cli.hooks",
-    "mock-llm": "dshhooks.cli.mock_llm",
-    "plugins": "dshhooks.cli.plugins",
-    "run": "dshhooks.cli.run",
-    "sessions": "dshhooks.cli.sessions",
-    "version": "dshhooks.cli.version",
-}
-
-
-class _Verbs(click.Group):
-    """A group that imports a verb when it is asked for: `dshhooks version` loads nothing else."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_VERBS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        home = _VERBS.get(name)
-        return getattr(importlib.import_module(home), name.replace("-", "_")) if home is not None else None
-
-
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@switch_options
-@click.pass_context
-def cli(ctx: click.Context, switches: Switches) -> None:
-    """Intercept what an AI agent does, with plugins."""
-    ctx.obj = switches
+# The switches that may stand before a verb, with a value and without.
+_VALUED = ("--config", "--plugins", "--disable")
+_BARE = ("--no-plugins",)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="dshhooks: %(message)s")
+    said = list(sys.argv[1:] if arguments is None else arguments)
+    before = _switches_before(said)
+    if said[before : before + 1] == ["handle"] and not {"-h", "--help"} & set(said):
+        os._exit(_handle([*said[:before], *said[before + 1 :]]))  # nothing is left to do, and the client waits
+    from dshhooks.cli.verbs import run
+
+    run(said)
+
+
+def _switches_before(said: Sequence[str]) -> int:
+    """Return how many words in front are switches and their values."""
+    at = 0
+    while at < len(said):
+        word, equals, _ = said[at].partition("=")
+        if word not in _VALUED + _BARE:
+            break
+        at += 2 if word in _VALUED and not equals else 1
+    return at
+
+
+def _handle(arguments: list[str]) -> int:
+    """Answer a client; where even that breaks, deny in a form that needs nothing at all."""
     try:
-        code = cli.main(args=arguments, prog_name="dshhooks", standalone_mode=False)
-    except click.exceptions.Exit as exc:
-        code = exc.exit_code
-    except click.ClickException as exc:
-        exc.show()
-        code = 1
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        code = 130
-    except (HarnessError, OSError) as exc:  # OSError: a full disk behind stdout, say
-        click.echo(f"error: {exc}", err=True)
-        code = 1
-    sys.exit(code if isinstance(code, int) else 0)
+        from dshhooks.clients.front import main as handle
+
+        return handle(arguments)
+    except BaseException as exc:  # noqa: BLE001 - a traceback would let the tool run in six clients of seven
+        return _last_resort(arguments, f"dshhooks is broken: {type(exc).__name__}")
+
+
+def _last_resort(arguments: list[str], reason: str) -> int:
+    if "vibe" in arguments or "--client=vibe" in arguments:
+        os.write(1, f'{{"decision":"deny","reason":"{reason}"}}\n'.encode())
+        return 0
+    specific = f'{{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"{reason}"}}'
+    try:
+        os.write(1, f'{{"decision":"block","reason":"{reason}","hookSpecificOutput":{specific}}}\n'.encode())
+        os.write(2, f"{reason}\n".encode())
+    except OSError:
+        pass  # the exit code is what is left to say
+    return 2

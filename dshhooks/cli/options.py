@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 from attrs import frozen
 
@@ -48,17 +47,9 @@ class Switches:
 
     def apply(self, config: HarnessConfig) -> HarnessConfig:
         """Return ``config`` with these switches over its own."""
-        from dshhooks.config import split_names
+        from dshhooks.config import with_switches as switched
 
-        given = config.switches
-        switches = attrs.evolve(
-            given,
-            only=split_names(self.plugins) if self.plugins is not None else given.only,
-            disable=split_names(self.disable) if self.disable is not None else given.disable,
-            # The command line wins: naming plugins on it is said later than DSHHOOKS_NO_PLUGINS.
-            none=self.no_plugins or (given.none and self.plugins is None),
-        )
-        return attrs.evolve(config, switches=switches)
+        return switched(config, self.plugins, self.disable, self.no_plugins)
 
 
 def switch_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -42,6 +42,7 @@ class _View:
     """What every view knows: whether the prompt was refused, which need not be recorded anywhere."""
 
     name = "view"
+    governs = False  # it only looks on
 
     def __init__(self) -> None:
         self.refused = False
@@ -119,6 +120,7 @@ class Answerer:
     """Answers asks from the terminal, or always the same."""
 
     name = "answerer"
+    governs = False  # a person answers, and may answer otherwise tomorrow
 
     def __init__(self, approver: Approver) -> None:
         self._approver = approver

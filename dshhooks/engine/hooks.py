@@ -6,27 +6,29 @@ pluggy keeps the plugins, validates their signatures and orders them; the chains
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 from attrs import define
 
 from dshhooks.engine.admission import instantiate, own_name, refuse_misfit, refuse_unmarked, refuse_value
 from dshhooks.engine.chain import around, collect, first, run_now, strictest
+from dshhooks.engine.logs import Log
 from dshhooks.engine.observe import described, observe
 from dshhooks.engine.plan import ChainLink, Plan, compile_plan
-from dshhooks.engine.shadow import shadowed
-from dshhooks.engine.trace import Trace, collecting, instrument
 from hookspecs import hookspec_classes
 from hookspecs.errors import ConfigError, HookUsageError, PluginError
 from hookspecs.markers import META, PROJECT, Authority, HookMeta
 
+if TYPE_CHECKING:
+    from dshhooks.engine.plan import Implementation
+    from dshhooks.engine.trace import Trace
+
 __all__ = ["Hooks", "Registration"]
 
-log = logging.getLogger("dshhooks.plugins")
+log = Log("dshhooks.plugins")
 
 
 # Told of a plugin's name when it arrives; returns what to do when it leaves.
@@ -296,10 +298,10 @@ class Hooks:
             spec.args,
             visible=lambda plugin: self._scopes.get(plugin, agent) is agent,
             shadowed=self._shadowed,
-            instrument=instrument if self._tracing else None,
+            instrument=_instrument() if self._tracing else None,
         )
         plan.inner = self._inner(spec.meta)
-        plan.run = shadowed if plan.shadows else around if plan.wrappers else plan.inner
+        plan.run = _shadowed() if plan.shadows else around if plan.wrappers else plan.inner
         plans[key] = plan
         return plan
 
@@ -338,6 +340,8 @@ class Hooks:
     @contextmanager
     def trace(self) -> Iterator[Trace]:
         """Collect a record of every implementation called in this context, until the block ends."""
+        from dshhooks.engine.trace import Trace, collecting
+
         self._switch_tracing(+1)
         try:
             with collecting(Trace()) as trace:
@@ -360,6 +364,21 @@ class Hooks:
             raise ConfigError(f"policy_combination must be 'strictest' or 'first', not {value!r}")
         self.policy_combination = value
         self._plans = {}
+
+
+# Most processes have nobody in shadow and trace nothing.
+
+
+def _shadowed() -> Callable[..., Any]:
+    from dshhooks.engine.shadow import shadowed
+
+    return shadowed
+
+
+def _instrument() -> Callable[[Implementation], Implementation]:
+    from dshhooks.engine.trace import instrument
+
+    return instrument
 
 
 def _about(arguments: dict[str, Any]) -> object:

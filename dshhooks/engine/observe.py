@@ -5,18 +5,18 @@ The only place that swallows a fault, and it says so on the ``dshhooks.observe``
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import Any
 
 from dshhooks.engine.faults import discard, is_fault
+from dshhooks.engine.logs import Log
 from dshhooks.engine.plan import Implementation, Plan
 from hookspecs.errors import error_chain
 
 __all__ = ["contained", "contained_now", "described", "observe", "observe_now"]
 
-log = logging.getLogger("dshhooks.observe")
+log = Log("dshhooks.observe")
 
 
 async def observe(plan: Plan, args: tuple[Any, ...]) -> None:

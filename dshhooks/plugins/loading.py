@@ -7,14 +7,16 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from dshhooks.engine.faults import is_fault
-from dshhooks.plugins.discovery import Found
 from dshhooks.structure import structure
 from hookspecs.errors import ConfigError, PluginError, error_message
+
+if TYPE_CHECKING:
+    from dshhooks.plugins.discovery import Found
 
 __all__ = ["import_plugin", "instantiate"]
 
@@ -34,7 +36,7 @@ def import_plugin(found: Found) -> Any:
         raise PluginError(f"importing {found.entry_point.value!r} failed: {what}") from exc
 
 
-def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, source: str) -> Any:
+def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, source: str, *, proven: bool = False) -> Any:
     """Call a plugin class with its structured options; any other object is the plugin itself.
 
     Args:
@@ -42,6 +44,7 @@ def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, sourc
         name: The plugin's name; its options are ``[plugin.<name>]``.
         options: That table; ``None`` when there is none.
         source: The file, for messages.
+        proven: It was made from these options before, so that no options need no structuring, nor what imports it.
 
     Raises:
         ConfigError: An option is wrong, or there are options for a plugin that takes none.
@@ -55,10 +58,21 @@ def instantiate(plugin: Any, name: str, options: Mapping[str, Any] | None, sourc
         _refuse_options(name, options, source)
         return _called(plugin)
     parameter, kind = taken
-    structured: Any = structure(dict(options or {}), kind, f"plugin.{name}", source)
+    structured: Any = _structured(kind, name, options, source, proven)
     if parameter.kind is parameter.KEYWORD_ONLY:
         return _called(plugin, **{parameter.name: structured})
     return _called(plugin, structured)
+
+
+def _structured(kind: type, name: str, options: Mapping[str, Any] | None, source: str, proven: bool) -> Any:
+    if proven and not options:
+        try:
+            return kind()
+        except BaseException as exc:
+            if not is_fault(exc):
+                raise
+            # Not as proven as that: structuring says what is wrong.
+    return structure(dict(options or {}), kind, f"plugin.{name}", source)
 
 
 def _refuse_options(name: str, options: Mapping[str, Any] | None, source: str) -> None:

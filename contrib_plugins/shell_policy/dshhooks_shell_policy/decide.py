@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hookspecs.decisions import Allow, Ask, Deny
 
-from . import programs  # noqa: F401  # registers the rules; a broken one must fail the import, not one command
 from .engine import Engine
 from .options import ShellPolicyOptions
 from .patterns import later

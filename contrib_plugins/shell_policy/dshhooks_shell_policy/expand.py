@@ -304,13 +304,11 @@ class Expander:
 
 
 def _all_quoted(word: Word) -> Iterator[Part]:
-    import attrs
-
     for part in word.parts:
         yield (
             part
             if isinstance(part, (ProcessSub, ArrayLit)) or (isinstance(part, Param) and part.quoted)
-            else attrs.evolve(part, quoted=True)
+            else part._replace(quoted=True)
         )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import attrs
 
 from .values import UNKNOWN, Arg
 
 
-@attrs.frozen
-class Option:
+class Option(NamedTuple):
     """One option: its name with dashes (``-o``, ``--output``), and its value when it has one."""
 
     name: str

@@ -1,13 +1,13 @@
-"""Which rule judges which program. Rule modules register themselves when ``programs`` is imported."""
+"""Which rule judges which program. Rule modules register themselves when the first of their programs is judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Union
-
-import attrs
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from .patterns import later
+from .programs import FAMILIES
 
 if TYPE_CHECKING:
     from .invocation import Invocation
@@ -79,24 +79,31 @@ _ALIASES = {
 }
 
 
-@attrs.frozen
-class Handler:
+class Handler(NamedTuple):
     """A rule: ``judge`` looks at the invocation; ``reads`` says that arguments may be paths the program reads."""
 
     judge: Judge
     reads: bool = True
 
 
+_HOMES = {name: f"{__package__}.programs.{family}" for family, names in FAMILIES.items() for name in names.split()}
 _HANDLERS: dict[str, Handler] = {}
 
 
 def program(*names: str, reads: bool = True) -> Callable[[Judge], Judge]:
-    """Register the decorated function for the programs ``names``; one string may hold several, separated by blanks."""
+    """Register the decorated function for the programs ``names``; one string may hold several, separated by blanks.
+
+    Raises:
+        ValueError: A name has another rule, or ``FAMILIES`` does not have it in this module: nobody would find it.
+    """
 
     def register(judge: Judge) -> Judge:
         for name in " ".join(names).split():
-            if name in _HANDLERS:
-                raise ValueError(f"two rules for {name}: {_HANDLERS[name].judge.__module__} and {judge.__module__}")
+            if _HOMES.get(name) != judge.__module__:
+                raise ValueError(f"FAMILIES in programs/__init__.py does not have {name} in {judge.__module__}; add it")
+            # The same one again is a module whose first import was broken off.
+            if name in _HANDLERS and _HANDLERS[name].judge.__qualname__ != judge.__qualname__:
+                raise ValueError(f"two rules for {name} in {judge.__module__}; one has to go")
             _HANDLERS[name] = Handler(judge, reads)
         return judge
 
@@ -105,16 +112,16 @@ def program(*names: str, reads: bool = True) -> Callable[[Judge], Judge]:
 
 def handler_for(name: str) -> Handler | None:
     """Return the rule of a program, or None when no rule knows it."""
-    from . import programs  # noqa: F401  # importing it registers the rules
-
-    return _HANDLERS.get(name)
+    home = _HOMES.get(name)
+    if home is None:
+        return None
+    import_module(home)  # each time: while another thread imports it, half of it is there
+    return _HANDLERS[name]
 
 
 def known_programs() -> tuple[str, ...]:
     """Return every program a rule exists for."""
-    from . import programs  # noqa: F401
-
-    return tuple(sorted(_HANDLERS))
+    return tuple(sorted(_HOMES))
 
 
 def canonical_name(name: str) -> str:
@@ -126,6 +133,6 @@ def canonical_name(name: str) -> str:
     found = _VERSIONED.fullmatch(name)
     if found:
         name = found.group(1)
-    if name not in _HANDLERS and name.lower() in _HANDLERS:
+    if name not in _HOMES and name.lower() in _HOMES:
         name = name.lower()  # file systems that ignore case run it
     return _ALIASES.get(name, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import NamedTuple
 
 import attrs
 
@@ -75,8 +76,7 @@ class Severity(enum.IntEnum):
     DENY = 2
 
 
-@attrs.frozen
-class Finding:
+class Finding(NamedTuple):
     """One reason not to run the command without asking."""
 
     severity: Severity

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from .expand import Expander, names_used
 from .grammar.nodes import (
@@ -40,8 +38,7 @@ _READS = ("<", "<>")
 _WRITES = (">", ">>", ">|", "&>", "&>>", "<>")
 
 
-@attrs.frozen
-class Sink:
+class Sink(NamedTuple):
     """A file standard output goes to, from its start or behind what it holds."""
 
     target: Arg

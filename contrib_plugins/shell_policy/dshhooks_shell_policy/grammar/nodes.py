@@ -1,30 +1,28 @@
 """The syntax tree of one shell command: words made of parts, and commands made of words.
 
 Nothing here is expanded: a word keeps apart what was quoted, what is a parameter and what is a substitution,
-because the policy must know which characters bash would split, glob or run.
+because the policy must know which characters bash would split, glob or run. Nodes are tuples: eighteen attrs classes
+would take longer to make than the command takes to judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import attrs
+from typing import NamedTuple
 
 
 class ShellSyntaxError(ValueError):
     """The text is not a command this grammar is sure about; the policy asks."""
 
 
-@attrs.frozen
-class Lit:
+class Lit(NamedTuple):
     """Literal characters; ``quoted`` ones are neither split nor globbed nor tilde-expanded."""
 
     text: str
     quoted: bool = False
 
 
-@attrs.frozen
-class Param:
+class Param(NamedTuple):
     """A parameter expansion ``${name[subscript]op word}``; ``op`` is empty for a plain one."""
 
     name: str
@@ -35,32 +33,28 @@ class Param:
     prefix: str = ""  # "#" length, "!" indirection
 
 
-@attrs.frozen
-class CommandSub:
+class CommandSub(NamedTuple):
     """``$(...)`` or backquotes."""
 
     script: Script
     quoted: bool = False
 
 
-@attrs.frozen
-class ProcessSub:
+class ProcessSub(NamedTuple):
     """``<(...)`` or ``>(...)``."""
 
     script: Script
     direction: str
 
 
-@attrs.frozen
-class Arith:
+class Arith(NamedTuple):
     """``$((...))``: an expression whose variables bash evaluates again."""
 
     word: Word
     quoted: bool = False
 
 
-@attrs.frozen
-class ArrayLit:
+class ArrayLit(NamedTuple):
     """``(a b c)`` behind ``name=``."""
 
     items: tuple[Word, ...]
@@ -69,8 +63,7 @@ class ArrayLit:
 Part = Lit | Param | CommandSub | ProcessSub | Arith | ArrayLit
 
 
-@attrs.frozen
-class Word:
+class Word(NamedTuple):
     """One word of the command line, unexpanded."""
 
     parts: tuple[Part, ...] = ()
@@ -88,8 +81,7 @@ class Word:
         return None
 
 
-@attrs.frozen
-class Assignment:
+class Assignment(NamedTuple):
     """``name=value``, ``name+=value``, ``name[subscript]=value`` or ``name=(items)``."""
 
     name: str
@@ -98,8 +90,7 @@ class Assignment:
     subscript: Word | None = None
 
 
-@attrs.frozen
-class Redirect:
+class Redirect(NamedTuple):
     """One redirection; a here-document has its ``body``."""
 
     op: str
@@ -108,8 +99,7 @@ class Redirect:
     body: Word | None = None
 
 
-@attrs.frozen
-class Simple:
+class Simple(NamedTuple):
     """A simple command.
 
     Its redirections are a list the parser still fills: here-document bodies come after the line.
@@ -120,30 +110,26 @@ class Simple:
     redirects: Sequence[Redirect] = ()
 
 
-@attrs.frozen
-class Pipeline:
+class Pipeline(NamedTuple):
     """Commands joined by ``|`` or ``|&``."""
 
     commands: tuple[Command, ...]
 
 
-@attrs.frozen
-class AndOr:
+class AndOr(NamedTuple):
     """Pipelines joined by ``&&`` and ``||``; ``background`` when it ends in ``&``."""
 
     items: tuple[Command, ...]
     background: bool = False
 
 
-@attrs.frozen
-class Script:
+class Script(NamedTuple):
     """A list of commands."""
 
     items: tuple[AndOr, ...] = ()
 
 
-@attrs.frozen
-class Compound:
+class Compound(NamedTuple):
     """``{ }``, ``( )``, ``if``, ``while``, ``case``: words that are expanded, then bodies that may run.
 
     ``sequence`` bodies all run in order (conditions); ``branches`` run alternatively or not at all.
@@ -157,8 +143,7 @@ class Compound:
     patterns: tuple[Word, ...] = ()
 
 
-@attrs.frozen
-class For:
+class For(NamedTuple):
     """``for name in words`` and ``select``; ``words`` is None for the implicit ``"$@"``."""
 
     name: str
@@ -167,8 +152,7 @@ class For:
     redirects: Sequence[Redirect] = ()
 
 
-@attrs.frozen
-class Function:
+class Function(NamedTuple):
     """A function definition."""
 
     name: str
@@ -176,16 +160,14 @@ class Function:
     redirects: Sequence[Redirect] = ()
 
 
-@attrs.frozen
-class Test:
+class Test(NamedTuple):
     """``[[ ... ]]`` with its words in order, operators included as bare words."""
 
     words: tuple[Word, ...]
     redirects: Sequence[Redirect] = ()
 
 
-@attrs.frozen
-class ArithCommand:
+class ArithCommand(NamedTuple):
     """``(( ... ))`` and the header of a C-style ``for``."""
 
     word: Word

@@ -1,0 +1,67 @@
+"""The agent of a client's session, as plugins see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dshhooks.clients.agent import ClientAgent, Outbox, collecting
+from hookspecs.values import TextBlock
+from tests.clients.kit import event_of, plugin, request, sample, service
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+def test_it_tells_what_the_client_told():
+    """Session, folder, client, model; and the event while it is judged."""
+    event = event_of("codex", "PreToolUse")
+    agent = ClientAgent(event)
+    assert (agent.id, agent.session.header.cwd) == (event.session_id, "/w")
+    assert (agent.options.provider, agent.options.model) == ("codex", "mock-model")
+    assert agent.event is None
+    with collecting(Outbox(event)):
+        assert agent.event is event
+        assert agent.event.raw["turn_id"]
+    assert agent.session.messages() == []
+
+
+def test_what_is_said_to_it_is_collected():
+    """Texts and blocks; outside of an event it goes nowhere."""
+    event = event_of("claude", "Stop")
+    agent, outbox = ClientAgent(event), Outbox(event)
+    agent.inject("lost")
+    with collecting(outbox):
+        agent.inject([TextBlock("a"), TextBlock("b")])
+        agent.steer("c")
+        agent.followup("d")
+        agent.cancel()
+    assert (outbox.contexts, outbox.steering, outbox.cancelled) == (["a\nb"], ["c", "d"], True)
+
+
+async def agents_of(served, *sessions):
+    """Which agents policy saw for events of these sessions."""
+    for session in sessions:
+        await served.answer(request("claude", sample("claude", "PreToolUse", session_id=session)))
+
+
+def test_a_session_keeps_its_agent(anyio_backend):
+    """So that a plugin in a daemon may remember by agent, until the session ends."""
+    import anyio
+
+    seen, gone = [], []
+    policy = plugin(
+        tools_pre_execute=lambda execution: seen.append(execution.agent),
+        agent_disposed=lambda agent: gone.append(agent),
+    )
+    served = service(policy)
+
+    async def run():
+        await agents_of(served, "a", "b", "a")
+        await served.answer(request("claude", sample("claude", "SessionEnd", session_id="a")))
+        await agents_of(served, "a")
+
+    anyio.run(run, backend=anyio_backend)
+    first, other, again, after = seen
+    assert first is again
+    assert other is not first
+    assert gone == [first]
+    assert after is not first

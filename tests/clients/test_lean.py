@@ -1,0 +1,167 @@
+"""The lean client by itself: whatever goes wrong around it, one answer in the client's form comes out."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.serve_kit import LEAN, Done, User, ended, payload, user
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[User]:
+    """A user who wants no daemons."""
+    for made in user(tmp_path):
+        made.env["DSHHOOKS_SERVE"] = "0"
+        yield made
+
+
+def run(script: Path, *arguments: str, stdin: bytes = b"{}", **env: str) -> Done:
+    """Run a copy of the lean client."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(script), *arguments], input=stdin, capture_output=True, env=env, check=False
+    )
+    return Done(done.stdout, done.stderr, done.returncode)
+
+
+def test_it_answers_in_a_process_of_its_own(alone: User) -> None:
+    """Without a daemon everything works: a denial in Claude's form, and silence for no opinion."""
+    assert alone.call("forbidden a").reason == "no: a"
+    assert alone.call("fine") == Done(b"", b"", 0)
+
+
+def test_no_daemon_where_none_is_wanted(alone: User) -> None:
+    """DSHHOOKS_SERVE=0: nothing is started, not even a directory for it."""
+    alone.call("fine")
+    assert not (alone.runtime / "dshhooks").exists()
+
+
+def test_what_plugins_print_goes_to_the_log(alone: User) -> None:
+    """Python's print, a write to fd 1 and a child's output: nothing of it is on the client's stdout."""
+    assert alone.call("print") == Done(b"", b"", 0)
+    assert [word in alone.log() for word in ("PLUGIN PRINTED", "PLUGIN WROTE", "PLUGIN SHELL")] == [True] * 3
+
+
+@pytest.mark.parametrize("code", ["0", "1", "2"])
+def test_a_plugin_that_exits_the_process_denies(alone: User, code: str) -> None:
+    """os._exit cannot be caught where it happens; the parent answers for the child."""
+    assert "ended before it had decided" in alone.call(f"exit {code}").reason
+
+
+@pytest.mark.parametrize("how", ["spin", "seize", "wait for-ever"])
+def test_a_plugin_that_never_comes_back_denies(alone: User, how: str) -> None:
+    """In Python, in C with the interpreter held, and politely: when the budget is spent the answer is no."""
+    assert "in time" in alone.call(how, "--budget", "2").reason
+
+
+def test_on_error_allow_lets_through(alone: User) -> None:
+    """Those who want the opposite get it, and nothing on stdout."""
+    assert alone.call("exit 1", "--on-error", "allow") == Done(b"", b"", 0)
+
+
+def test_an_observing_event_ends_silently(alone: User) -> None:
+    """A broken configuration after a tool has run: nothing is denied any more."""
+    alone.configure("[plugins\n")
+    assert alone.ask(payload("x", hook_event_name="PostToolUse", tool_response={})) == Done(b"", b"", 0)
+    assert alone.call("fine").reason
+
+
+def test_stdin_that_is_never_closed_denies(alone: User) -> None:
+    """The budget counts from the start, whatever the client does."""
+    process = alone.begin("--budget", "0.5")
+    code = process.wait(timeout=60)
+    out, err = process.communicate()
+    assert (code, b'"permissionDecision":"deny"' in out, b"in time" in err) == (2, True, True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_denies(alone: User, number: int) -> None:
+    """Interrupted while it gates: one denial, whole and alone on stdout."""
+    process = alone.asking("wait a")
+    alone.begun("a")
+    process.send_signal(number)
+    assert "interrupted" in ended(process).reason
+
+
+@pytest.mark.parametrize("wrong", ["--frobnicate", "--budget=soon", "--on-error=maybe", "--client"])
+def test_a_command_line_that_is_wrong_denies(alone: User, wrong: str) -> None:
+    """In the client's form, saying which word; a hook nobody can read must not be a hook nobody obeys."""
+    assert wrong.partition("=")[0] in alone.call("fine", wrong).reason
+
+
+def test_a_stdout_that_cannot_be_written_denies_by_exit_code(alone: User) -> None:
+    """A full disk behind stdout: exit 2 and a line on stderr."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(LEAN), "--client", "claude"], input=payload("forbidden a"), stdout=full,
+            stderr=subprocess.PIPE, cwd=alone.project, env=alone.env, check=False,
+        )  # fmt: skip
+    assert (done.returncode, bool(done.stderr)) == (2, True)
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (0, 1)])
+def test_a_stream_that_is_closed_denies(alone: User, closed: tuple[int, ...]) -> None:
+    """Its number is not taken for anything else: no event can be read, or no answer written, and both are exit 2."""
+    command = [sys.executable, "-I", "-S", str(LEAN), "--client", "claude"]
+    close = f"import os, sys; [os.close(n) for n in {closed}]; os.execv(sys.argv[1], sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", close, *command], input=payload("forbidden a"), capture_output=True, cwd=alone.project,
+        env=alone.env, check=False,
+    )  # fmt: skip
+    assert (done.returncode, bool(done.stderr)) == (2, True)
+
+
+def test_nothing_in_the_working_directory_is_imported(alone: User) -> None:
+    """An agent can write there: a module of that name must not decide about the next call."""
+    for name in ("json", "dshhooks", "attrs", "sitecustomize", "posix"):
+        (alone.project / f"{name}.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
+    assert alone.call("forbidden a").reason == "no: a"
+
+
+def test_a_broken_installation_denies(alone: User, tmp_path: Path) -> None:
+    """dshhooks cannot be imported: the answer is Claude's, and says what is wrong."""
+    package = tmp_path / "broken" / "dshhooks"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('half an upgrade')\n", encoding="utf-8")
+    assert "half an upgrade" in alone.call("fine", PYTHONPATH=str(package.parent)).reason
+
+
+@pytest.mark.parametrize("missing", ["courier", "denial", "failure", "wire", "worker"])
+def test_a_missing_file_denies(tmp_path: Path, missing: str) -> None:
+    """Whichever file of the lean client is gone, exit 2 with a reason or a denial is what is left."""
+    clients = shutil.copytree(LEAN.parent, tmp_path / "clients")
+    (clients / f"{missing}.py").unlink()
+    shutil.rmtree(clients / "__pycache__", ignore_errors=True)
+    done = run(clients / "lean.py", "--client", "claude", "--frobnicate", stdin=payload("fine"), DSHHOOKS_SERVE="0")
+    assert b'"permissionDecision":"deny"' in done.stdout
+    assert (done.code, bool(done.stderr)) in [(2, True), (0, False)]
+
+
+def test_the_last_resort_speaks_vibe(tmp_path: Path) -> None:
+    """Vibe reads one spelling at exit 0 and nothing else."""
+    shutil.copy(LEAN, tmp_path / "lean.py")
+    done = run(tmp_path / "lean.py", "--client", "vibe")
+    assert (done.code, done.stdout.startswith(b'{"decision":"deny","reason":"dshhooks')) == (0, True)
+
+
+def test_it_is_made_of_what_is_built_in(alone: User) -> None:
+    """What it imports to ask a daemon is what makes it fast: no os, no json, no site, nothing of the package."""
+    process = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", str(LEAN), "--client", "claude"], input=payload("fine"),
+        capture_output=True, cwd=alone.project, env=alone.env, check=False,
+    )  # fmt: skip
+    # The child's own imports go to the log.
+    imported = {line.rpartition("|")[2].strip() for line in process.stderr.decode().splitlines()}
+    assert "time" in imported
+    assert imported & {"os", "json", "socket", "signal", "site", "dshhooks", "attrs"} == set()
+
+
+def test_a_large_event_is_judged_whole(alone: User) -> None:
+    """What was read of stdin reaches the policy to its last byte: the JSON would not be whole otherwise."""
+    assert alone.call(f"forbidden {'x' * (20 << 20)}").reason.startswith("no: xxx")
