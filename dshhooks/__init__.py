@@ -97,8 +97,8 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.session.events": (
         "AbortedEnd", "ApprovalAsked", "ApprovalDecided", "ApprovalPolicyChanged", "AssistantChunk",
         "AssistantMessage", "CompletedEnd", "DisposedEnd", "Envelope", "ErrorEnd", "HeaderSnapshot", "HookDecision",
-        "InjectionTrigger", "InputRejected", "InterruptedEnd", "LlmRetry", "MaxTokensEnd", "MessageTrigger", "PrefixContext",
-        "PromptBlocked", "RejectedEnd", "RequestHeader", "StepEnd", "StepStart", "SteeringMessage", "TodoItem",
+        "InjectionTrigger", "InputRejected", "InterruptedEnd", "LlmRetry", "MaxTokensEnd", "MessageTrigger",
+        "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "StepEnd", "StepStart", "SteeringMessage", "TodoItem",
         "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded", "TurnEnd", "TurnStart", "UnknownEnd",
         "UnknownEvent", "UnknownTrigger", "UserMessage",
     ),

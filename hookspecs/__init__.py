@@ -5,14 +5,16 @@ Imports pluggy and attrs only. Everything here is re-exported, lazily, by ``dshh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 
-def hookspec_classes() -> tuple[type, ...]:
-    """Return the hookspec classes, one per domain, in the order of a session's life. Imports them on first use."""
-    from hookspecs.agent import AgentHooks
-    from hookspecs.llm import LlmHooks
-    from hookspecs.operations import OperationHooks
-    from hookspecs.plugins import ContributeHooks
-    from hookspecs.session import SessionHooks
-    from hookspecs.tools import ToolsHooks
+# The modules with hookspecs and their classes, one per domain, in the order of a session's life.
+_CLASSES = {
+    "plugins": "ContributeHooks", "session": "SessionHooks", "agent": "AgentHooks", "llm": "LlmHooks",
+    "tools": "ToolsHooks", "operations": "OperationHooks",
+}  # fmt: skip
 
-    return (ContributeHooks, SessionHooks, AgentHooks, LlmHooks, ToolsHooks, OperationHooks)
+
+def hookspec_classes(domains: Iterable[str] = tuple(_CLASSES)) -> tuple[type, ...]:
+    """Return the hookspec classes of all domains, or of some. Imports them on first use."""
+    return tuple(getattr(import_module(f"hookspecs.{domain}"), _CLASSES[domain]) for domain in domains)

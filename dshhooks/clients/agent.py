@@ -86,6 +86,8 @@ class ClientAgent:
     """A client's agent, one for each session. Never compared by anything but identity."""
 
     status = "running"
+    disposed = False
+    parent = None
 
     def __init__(self, event: ClientEvent, *, child: bool = False) -> None:
         self.client = event.client.name

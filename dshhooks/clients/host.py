@@ -71,6 +71,7 @@ def _built(setting: Setting) -> Harness:
     from dshhooks.config import load_config, with_switches
     from dshhooks.harness import build
 
+    catch_up()
     config = load_config(setting.config, start=Path(setting.cwd), environ=setting.environment)
     harness = build(with_switches(config, setting.plugins, setting.disable, setting.no_plugins))
     problems = list(harness.plugins.problems)

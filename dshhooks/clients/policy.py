@@ -29,6 +29,9 @@ HOOKS: Final[dict[str, tuple[str, ...]]] = {
     "subagent:end": ("subagent_end",),
 }
 
+# The domains those hooks are in, and their observers' (the modules of ``hookspecs``), by the first half of the kind.
+_DOMAINS: Final = {"tool": ("tools", "operations")}
+
 # The observers of a call that was denied; nobody needs them before that.
 LATER: Final[dict[str, tuple[str, ...]]] = {"tool:before": ("tools_result",)}
 

@@ -6,7 +6,7 @@ pluggy keeps the plugins, validates their signatures and orders them; the chains
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +67,17 @@ class Hooks:
 
     A plugin registered later stands outside earlier ones (pluggy's rule). One registered for an agent takes part only
     in dispatches about that agent.
+
+    Args:
+        domains: Know the hooks of these modules of ``hookspecs`` only, and ignore what plugins implement beside them:
+            for one event, and plugins that were taken in with all of them before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, domains: Iterable[str] | None = None) -> None:
         self._manager = pluggy.PluginManager(PROJECT)
         self._specs: dict[str, _Spec] = {}
-        for spec_class in hookspec_classes():
+        self._knows_all = domains is None
+        for spec_class in hookspec_classes() if domains is None else hookspec_classes(domains):
             self._add_specs(spec_class)
         self._shadowed: set[str] = set()
         self._scopes: dict[str, Any] = {}
@@ -217,7 +222,7 @@ class Hooks:
             spec = self._specs.get(hook)
             if spec is not None:
                 refuse_misfit(name, hook, spec.meta, getattr(plugin, attribute), bool(options.get("wrapper")))
-            elif not options.get("optionalhook"):
+            elif self._knows_all and not options.get("optionalhook"):
                 raise PluginError(f"plugin {name!r} implements unknown hook {hook!r}{self._suggest(hook)}")
         if not marked:
             refuse_unmarked(name, plugin, self.names)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from dshhooks.engine.chain import around
+from dshhooks.engine.logs import Log
 from dshhooks.engine.observe import contained, contained_now
 from dshhooks.engine.plan import Implementation, Plan
 from dshhooks.engine.trace import TraceRecord, note_shadow, outcome_of
 
 __all__ = ["ask_shadow", "ask_shadows", "shadowed"]
 
-log = logging.getLogger("dshhooks.shadow")
+log = Log("dshhooks.shadow")
 
 
 async def shadowed(plan: Plan, args: tuple[Any, ...], default: Any = None, body: Any = None) -> Any:
