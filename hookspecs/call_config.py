@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
+from hookspecs.record import Record
+
 __all__ = ["LlmCallConfig", "strings"]
 
 
@@ -19,8 +21,8 @@ def strings(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-@frozen
-class LlmCallConfig:
+@frozen(eq=False, repr=False)
+class LlmCallConfig(Record):
     """Provider, model and sampling of one conversation's requests; ``None`` leaves it to the provider."""
 
     provider: str

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from hookspecs.json import MISSING, Missing
+from hookspecs.record import Record
 
 if TYPE_CHECKING:
     from hookspecs.values import Content, ContentBlock, HookContext, MessageSource
@@ -66,27 +67,27 @@ def _contexts(value: Sequence[HookContext]) -> tuple[HookContext, ...]:
     return tuple(value)
 
 
-@frozen
-class Allow:
+@frozen(eq=False, repr=False)
+class Allow(Record):
     """Let the call go on."""
 
 
-@frozen
-class Deny:
+@frozen(eq=False, repr=False)
+class Deny(Record):
     """Refuse the call; ``reason`` is what the model is told."""
 
     reason: str = field(validator=_text)
 
 
-@frozen
-class Ask:
+@frozen(eq=False, repr=False)
+class Ask(Record):
     """Let a person decide; ``reason`` is what they are shown."""
 
     reason: str | None = field(default=None, validator=_text_or_none)
 
 
-@frozen
-class Accept:
+@frozen(eq=False, repr=False)
+class Accept(Record):
     """Keep the result, perhaps with other content or another value.
 
     Args:
@@ -100,56 +101,56 @@ class Accept:
     contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
 
 
-@frozen
-class Block:
+@frozen(eq=False, repr=False)
+class Block(Record):
     """Turn the result into a failure whose content is ``feedback``."""
 
     feedback: Content = field(converter=_content)
     contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
 
 
-@frozen
-class AllowPrompt:
+@frozen(eq=False, repr=False)
+class AllowPrompt(Record):
     """Let the prompt in, perhaps rewritten; ``contexts`` replaces the attached ones (spec/core.md 4.7)."""
 
     content: Content | Missing = field(default=MISSING, converter=_content_or_missing)
     contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
 
 
-@frozen
-class BlockPrompt:
+@frozen(eq=False, repr=False)
+class BlockPrompt(Record):
     """Refuse the prompt."""
 
     reason: str = field(validator=_text)
 
 
-@frozen
-class SteeringReason:
+@frozen(eq=False, repr=False)
+class SteeringReason(Record):
     """Why a turn goes on, in words the model reads at the top of the next step."""
 
     content: Content = field(converter=_content)
     source: MessageSource = field(validator=_source)
 
 
-@frozen
-class StopTurn:
+@frozen(eq=False, repr=False)
+class StopTurn(Record):
     """End the turn."""
 
 
-@frozen
-class ContinueTurn:
+@frozen(eq=False, repr=False)
+class ContinueTurn(Record):
     """Run another step in the same turn."""
 
     reason: SteeringReason | None = field(default=None, validator=_reason)
 
 
-@frozen
-class FailRequest:
+@frozen(eq=False, repr=False)
+class FailRequest(Record):
     """Let the failed model request fail the turn."""
 
 
-@frozen
-class RetryRequest:
+@frozen(eq=False, repr=False)
+class RetryRequest(Record):
     """Run the failed model request again as a new step."""
 
 

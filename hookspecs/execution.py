@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from attrs import Factory, field, frozen
 
-from hookspecs.decisions import ApprovalOutcome, _contexts, _text
+from hookspecs.decisions import ApprovalOutcome, _content, _contexts, _text
 from hookspecs.errors import SealedError
 from hookspecs.json import MISSING
+from hookspecs.record import Record
 from hookspecs.signal import CancelSignal
-from hookspecs.values import Content, HookContext, TextBlock, as_content
+
+if TYPE_CHECKING:
+    from hookspecs.values import Content, HookContext
 
 __all__ = ["ApprovalRequest", "Approver", "ErrorInfo", "ToolCall", "ToolError", "ToolExecution", "ToolFailure",
            "ToolResult", "ToolRunContext", "ToolSuccess", "ToolToken"]  # fmt: skip
@@ -24,8 +27,8 @@ class ToolToken:
     __slots__ = ("__weakref__",)
 
 
-@frozen
-class ApprovalRequest:
+@frozen(eq=False, repr=False)
+class ApprovalRequest(Record):
     """What a person is asked to approve; bound to one execution (decisions.md 3.14).
 
     Args:
@@ -50,8 +53,8 @@ class ApprovalRequest:
 Approver = Callable[[ApprovalRequest], "ApprovalOutcome | Awaitable[ApprovalOutcome]"]
 
 
-@frozen
-class ToolCall:
+@frozen(eq=False, repr=False)
+class ToolCall(Record):
     """One call, as its caller describes it.
 
     Args:
@@ -73,8 +76,8 @@ class ToolCall:
     approver: Approver | None = None
 
 
-@frozen
-class ErrorInfo:
+@frozen(eq=False, repr=False)
+class ErrorInfo(Record):
     """The machine-readable half of a failure: the error's class name and stable code."""
 
     name: str = field(validator=_text)
@@ -86,16 +89,16 @@ def _info(_instance: object, _attribute: object, value: Any) -> None:
         raise TypeError(f"ToolError(info=...) must be an ErrorInfo or None, not {type(value).__name__}")
 
 
-@frozen
-class ToolError:
+@frozen(eq=False, repr=False)
+class ToolError(Record):
     """Why a call failed; ``info`` is absent for denials, blocks and foreign exceptions (spec/core.md 3.9)."""
 
     message: str = field(validator=_text)
     info: ErrorInfo | None = field(default=None, validator=_info)
 
 
-@frozen
-class ToolSuccess:
+@frozen(eq=False, repr=False)
+class ToolSuccess(Record):
     """A call that worked.
 
     Args:
@@ -108,7 +111,7 @@ class ToolSuccess:
 
     is_error: ClassVar[bool] = False
     value: Any
-    content: Content = field(default=(), converter=as_content)
+    content: Content = field(default=(), converter=_content)
     meta: Any = MISSING
     contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
     concludes_turn: bool = field(default=False, kw_only=True)
@@ -121,17 +124,19 @@ def _tool_error(value: ToolError) -> ToolError:
 
 
 def _error_content(failure: ToolFailure) -> Content:
+    from hookspecs.values import TextBlock  # as in decisions.py: a call that is only judged has no result
+
     return (TextBlock(f"Error: {failure.error.message}"),)
 
 
-@frozen
-class ToolFailure:
+@frozen(eq=False, repr=False)
+class ToolFailure(Record):
     """A call that did not work; it has no value. Without ``content`` the model reads ``Error: <message>``."""
 
     is_error: ClassVar[bool] = True
     # A converter and not a validator: the default content reads the error first.
     error: ToolError = field(converter=_tool_error)
-    content: Content = field(default=Factory(_error_content, takes_self=True), converter=as_content)
+    content: Content = field(default=Factory(_error_content, takes_self=True), converter=_content)
     meta: Any = MISSING
     contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
 
@@ -207,6 +212,8 @@ class ToolRunContext(ToolExecution):
         Raises:
             TypeError: Not a :class:`HookContext`.
         """
+        from hookspecs.values import HookContext
+
         if not isinstance(context, HookContext):
             raise TypeError(f"defer_context needs a HookContext, not {type(context).__name__}")
         self._run.defer(context)

@@ -15,6 +15,8 @@ from typing import Any, Final, TypeVar, overload
 
 from attrs import frozen
 
+from hookspecs.record import Record
+
 __all__ = ["ASYNC_WRAPPER", "PROJECT", "Authority", "HookMeta", "hookimpl", "hookspec"]
 
 PROJECT: Final = "dshhooks"
@@ -37,8 +39,8 @@ class Authority(StrEnum):
     CONTRIBUTE = "contribute"
 
 
-@frozen
-class HookMeta:
+@frozen(eq=False, repr=False)
+class HookMeta(Record):
     """What a hookspec promises beyond its signature.
 
     Args:

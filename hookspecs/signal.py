@@ -6,14 +6,11 @@ drained, not torn down: what ties a signal to an anyio cancel scope lives in the
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 __all__ = ["NEVER", "CancelSignal", "CancelSource", "fuse"]
-
-_log = logging.getLogger("dshhooks.signal")
 
 Listener = Callable[[], object]
 
@@ -176,7 +173,9 @@ def _notify(fn: Listener) -> None:
     try:
         fn()
     except (Exception, SystemExit) as exc:  # noqa: BLE001 - one listener's fault must not keep the others from hearing
-        _log.warning("a cancel listener raised %s; it was ignored", type(exc).__name__)
+        import logging  # not at the top: importing a decision, or judging one call, must not import it
+
+        logging.getLogger("dshhooks.signal").warning("a cancel listener raised %s; it was ignored", type(exc).__name__)
 
 
 def _nothing() -> None:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NewType, Protocol, runtime_checkable
 from attrs import field, frozen
 
 from hookspecs.json import MISSING, Missing
+from hookspecs.record import Record
 
 __all__ = ["AssistantProvenance", "CallId", "Content", "ContentBlock", "HookContext", "Message", "MessageId",
            "MessageSource", "PluginSource", "ReasoningBlock", "SessionId", "TextBlock", "ToolCallBlock",
@@ -65,24 +66,24 @@ def content_text(content: Sequence[ContentBlock]) -> str:
     return "\n".join(block.text if isinstance(block, TextBlock) else f"[{block.kind} content]" for block in content)
 
 
-@frozen
-class TextBlock:
+@frozen(eq=False, repr=False)
+class TextBlock(Record):
     """Visible text."""
 
     kind: ClassVar[str] = "text"
     text: str
 
 
-@frozen
-class ReasoningBlock:
+@frozen(eq=False, repr=False)
+class ReasoningBlock(Record):
     """The model's thinking, kept apart from visible text."""
 
     kind: ClassVar[str] = "reasoning"
     text: str
 
 
-@frozen
-class ToolCallBlock:
+@frozen(eq=False, repr=False)
+class ToolCallBlock(Record):
     """A tool call the model asked for; ``arguments`` is the raw JSON text it produced."""
 
     kind: ClassVar[str] = "tool-call"
@@ -91,8 +92,8 @@ class ToolCallBlock:
     arguments: str
 
 
-@frozen
-class ToolResultBlock:
+@frozen(eq=False, repr=False)
+class ToolResultBlock(Record):
     """The answer to a tool call."""
 
     kind: ClassVar[str] = "tool-result"
@@ -101,39 +102,39 @@ class ToolResultBlock:
     is_error: bool = False
 
 
-@frozen
-class UnknownBlock:
+@frozen(eq=False, repr=False)
+class UnknownBlock(Record):
     """A block whose tag nobody here knows; written back exactly as it was read."""
 
     kind: str
     data: Any
 
 
-@frozen
-class UserSource:
+@frozen(eq=False, repr=False)
+class UserSource(Record):
     """A person."""
 
     kind: ClassVar[str] = "user"
 
 
-@frozen
-class PluginSource:
+@frozen(eq=False, repr=False)
+class PluginSource(Record):
     """A plugin, by its entry-point name."""
 
     kind: ClassVar[str] = "plugin"
     plugin: str = ""
 
 
-@frozen
-class UnknownSource:
+@frozen(eq=False, repr=False)
+class UnknownSource(Record):
     """A source whose tag nobody here knows; written back exactly as it was read."""
 
     kind: str
     data: Any
 
 
-@frozen
-class AssistantProvenance:
+@frozen(eq=False, repr=False)
+class AssistantProvenance(Record):
     """Which provider and model produced an assistant message, and what its adapter needs to replay it."""
 
     provider: str
@@ -141,8 +142,8 @@ class AssistantProvenance:
     replay_state: Any = MISSING
 
 
-@frozen
-class Message:
+@frozen(eq=False, repr=False)
+class Message(Record):
     """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
@@ -160,8 +161,8 @@ def _placement(_instance: object, _attribute: object, value: object) -> None:
         raise ValueError(f"placement must be 'separate' or 'prompt-prefix', not {value!r}")
 
 
-@frozen
-class HookContext:
+@frozen(eq=False, repr=False)
+class HookContext(Record):
     """Text a hook adds to the conversation beside the thing it was asked about.
 
     Args:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from dshhooks.agent.compaction import Attempt, cancelled
 from dshhooks.agent.ends import Interrupted
-from dshhooks.agent.operations import Within, at_place, safe_error
+from dshhooks.agent.within import Within, at_place, safe_error
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.scope import tied_scope
 from dshhooks.operations.call import Coordinates

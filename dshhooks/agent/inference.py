@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final
-
 import anyio
 
 from dshhooks.agent.ends import Interrupted
-from dshhooks.agent.operations import safe_error
+from dshhooks.agent.within import safe_error
 from dshhooks.llm.assembler import BlockAssembler
 from dshhooks.llm.request import Around, close, failure_in, nothing_said
 from dshhooks.operations.context import Driven, run_in
@@ -22,13 +20,11 @@ from dshhooks.operations.token import Bound
 from dshhooks.operations.verdict import classify
 from hookspecs.errors import HarnessError
 from hookspecs.model import GenerateOptions, StreamChunk
-from hookspecs.values import AssistantProvenance, Message
+from hookspecs.values import AssistantProvenance, Content, Message
 
 __all__ = ["Requests", "observed_requests"]
 
 Open = Callable[[], AsyncIterator[StreamChunk]]
-
-_END: Final = object()
 
 
 def observed_requests(runner: Runner) -> Requests | None:
@@ -71,21 +67,25 @@ class Requests:
     ) -> AsyncIterator[StreamChunk]:
         self.canceled = None  # of an attempt before, which a plugin did not want to be the last
         scope = await self._started(options)
-        answer = _Answer(options, scope)
+        answer, token, context = _Answer(options, scope), scope.token, scope.context
         try:
-            with scope.token.bind(outer) as bound:
-                chunks = run_in(scope.context, open_)
+            with token.bind(outer) as bound:
+                chunks = run_in(context, open_)
                 try:
                     bound.check_deadline()  # one that has passed by now holds for a model that never waits, too
-                    while not bound.cancelled and (chunk := await answer.next(chunks)) is not _END:
+                    while not token.cancelled:
+                        chunk = await Driven(context, anext(chunks))
+                        answer.chunks.append(chunk)
                         yield chunk
-                    if bound.cancelled and not answer.over:
-                        raise OperationCanceled(Operation.INFERENCE, bound.reason)
+                    raise OperationCanceled(Operation.INFERENCE, token.reason)
+                except StopAsyncIteration:
+                    answer.over = True
                 except BaseException as exc:
                     answer.broke(*self._meaning(exc, options, bound))
                     raise
                 finally:
-                    await Driven(scope.context, close(chunks))
+                    if not answer.over:
+                        await Driven(context, close(chunks))
         finally:
             answer.finish()  # out here: it lets go of the token, which must not end what comes behind this request
 
@@ -117,27 +117,17 @@ class _Answer:
         self._options, self._scope = options, scope
         self._assembler = BlockAssembler()
         self._end: tuple[Outcome, BaseException] | None = None
+        self.chunks: list[StreamChunk] = []
         self.over = False
-
-    async def next(self, chunks: AsyncIterator[StreamChunk]) -> Any:
-        """Return the next chunk, read in the operation's context; ``_END`` behind the last one."""
-        chunk = await Driven(self._scope.context, _next(chunks))
-        if chunk is _END:
-            self.over = True
-        elif self._end is None:
-            try:
-                self._assembler.push(chunk)
-            except HarnessError as exc:  # the loop will say so, too
-                self._end = Outcome.FAILED, exc
-        return chunk
 
     def broke(self, outcome: Outcome, error: BaseException) -> None:
         """Remember why there is no more."""
-        self._end = self._end or (outcome, error)
+        self._end = outcome, error
 
     def finish(self) -> None:
         """Finish the operation by what arrived."""
-        message, end = self._message(), self._end or self._told()
+        message = self._message()
+        end = self._end or self._told(message)
         if end is None and self.over:
             told = StreamResult(self._assembler.usage, self._assembler.finish)
             self._scope.finish(Outcome.COMPLETED, ai_message=message, stream_result=told)
@@ -145,21 +135,26 @@ class _Answer:
             outcome, error = end or (Outcome.FAILED, None)
             self._scope.finish(outcome, error, ai_message=message)
 
-    def _told(self) -> tuple[Outcome, BaseException] | None:
+    def _told(self, message: Message | None) -> tuple[Outcome, BaseException] | None:
         failed = failure_in(self._assembler.finish)
         if failed is not None:
             return Outcome.FAILED, failed[0]
-        return None if self._message() else (Outcome.FAILED, nothing_said())
+        return None if message is not None else (Outcome.FAILED, nothing_said())
 
     def _message(self) -> Message | None:
-        try:
-            content = self._assembler.blocks()
-        except HarnessError as exc:
-            self._end = self._end or (Outcome.FAILED, exc)
-            return None
+        content = self._content()
         provenance = AssistantProvenance(self._options.provider, self._options.model, self._assembler.replay_state)
         return Message("assistant", content, provenance) if content else None
 
-
-async def _next(chunks: AsyncIterator[StreamChunk]) -> Any:
-    return await anext(chunks, _END)
+    def _content(self) -> Content:
+        assembler = self._assembler
+        try:
+            for chunk in self.chunks:
+                assembler.push(chunk)
+        except HarnessError as exc:  # the loop will say so, too; whatever came behind it does not count
+            self._end = Outcome.FAILED, exc
+        try:
+            return assembler.blocks()
+        except HarnessError as exc:
+            self._end = self._end or (Outcome.FAILED, exc)
+            return ()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from attrs import field, frozen
 
 from dshhooks.engine.hooks import Hooks, Registration
+from dshhooks.tools.layers import Entry
 from dshhooks.tools.registry import ToolRegistry
-from hookspecs.errors import HarnessError, InvalidDecisionError
+from hookspecs.errors import HarnessError, InvalidDecisionError, NotLosslessError, error_message
 from hookspecs.json import freeze
 from hookspecs.model import ToolSchema
 from hookspecs.signal import CancelSignal
@@ -168,8 +170,20 @@ class PromptService:
         return values
 
     def _schemas(self, agent: Any) -> tuple[ToolSchema, ...]:
-        schemas = self._tools.schemas(agent)
-        return tuple(ToolSchema(**schema) for schema in sorted(schemas, key=lambda schema: str(schema["name"])))
+        told = [_told(entry) for entry in self._tools.entries(agent)]
+        return tuple(sorted(told, key=attrgetter("name")))
+
+
+def _told(entry: Entry) -> ToolSchema:
+    """Return what a request says of a tool: made once, and frozen, as long as its parameters stay what they are."""
+    definition, told = entry.definition, entry.told
+    if told is None or told.parameters != definition.parameters:
+        try:
+            parameters = freeze(definition.parameters)
+        except NotLosslessError as exc:
+            raise NotLosslessError(f"parameters of tool {definition.name!r}: {error_message(exc)}") from exc
+        told = entry.told = ToolSchema(definition.name, definition.description, parameters)
+    return told
 
 
 async def _as_given(assembly: PromptAssembly, _context: PromptContext) -> PromptAssembly:

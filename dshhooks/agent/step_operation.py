@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-from dshhooks.agent.operations import Within, at_place, ended
+from dshhooks.agent.within import Within, at_place, ended
 from dshhooks.llm.request import nothing_said
 from dshhooks.operations.call import Coordinates
 from dshhooks.operations.kinds import Operation, Outcome
@@ -51,7 +49,7 @@ async def _observed(step: Step, runner: Runner, body: Body, *args: Any) -> StepO
 def _place(step: Step) -> Place:
     agent = step.agent
     here = Coordinates(agent.id, agent.id, str(step.turn), str(step.number))
-    return attrs.evolve(current_place(), coordinates=here, agent_name=agent.agent_type)
+    return Place(here, agent.agent_type, current_place().cause)
 
 
 def _finish(scope: Scope, outcome: StepOutcome) -> None:

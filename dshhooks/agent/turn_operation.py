@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from dshhooks.agent.operations import Within, ended, place_of, safe_error
+from dshhooks.agent.within import Within, ended, place_of, safe_error
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described
 from dshhooks.operations.errors import CallError, GuardError, SnapshotError

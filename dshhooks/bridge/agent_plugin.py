@@ -92,6 +92,7 @@ class HookPlugin:
     @hookimpl
     async def tools_pre_execute(self, execution: ToolExecution) -> Deny | Ask | None:
         """``PreToolUse``: deny, ask, or leave it to the others."""
+        self._workspaces.called(told.folder_of(execution.agent), execution.name)
         outcome = await self._ask("PreToolUse", execution.agent, lambda: told.members_of_call(execution),
                                   execution.signal)  # fmt: skip
         if outcome is None:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from dshhooks.bridge.files import read_regular
 from dshhooks.bridge.outcomes import Outcome, Run
 from dshhooks.bridge.text import preview
 
@@ -23,6 +24,8 @@ log = logging.getLogger("dshhooks.bridge")
 
 _KEPT: Final = 500
 _ROTATED_AT: Final = 1 << 20
+# What stands there may be a pipe, and opening one waits for somebody to read it.
+_APPENDING: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
 
 
 class History:
@@ -49,23 +52,24 @@ class History:
             return
         try:
             self._append(self.path, json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n")
-        except OSError as exc:
+        except (OSError, ValueError) as exc:
             if not self._complained:
                 self._complained = True
-                log.warning("the history %s cannot be written: %s", self.path, exc.strerror)
+                log.warning("the history %s cannot be written: %s", self.path, getattr(exc, "strerror", None) or exc)
 
     def _append(self, path: Path, line: bytes) -> None:
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = os.open(path, _APPENDING, 0o600)
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = os.open(path, _APPENDING, 0o600)
         try:
             os.write(handle, line)  # one write: lines of two writers do not mix
-            full = os.fstat(handle).st_size >= _ROTATED_AT
+            written = os.fstat(handle)
         finally:
             os.close(handle)
-        if full:
+        # Another writer may have put a new file in its place already.
+        if written.st_size >= _ROTATED_AT and os.path.samestat(written, os.stat(path)):
             os.replace(path, path.with_name(f"{path.name}.1"))
 
 
@@ -76,12 +80,13 @@ def record_of(run: Run, *, dispatch: str, subject: str, cap: int) -> dict[str, A
         run: The run.
         dispatch: What the runs of one dispatch have in common.
         subject: What matchers were compared with.
-        cap: Characters of stderr that are kept.
+        cap: Characters of stderr, and of the subject, that are kept.
     """
     hook, outcome = run.hook, run.outcome
     record: dict[str, Any] = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "dispatch": dispatch, "hook": hook.id, "event": hook.canonical, "subject": subject, "kind": hook.kind,
+        "dispatch": dispatch, "hook": hook.id, "event": hook.canonical, "subject": preview(subject, cap),
+        "kind": hook.kind,
         "decision": outcome.decision, "exitCode": outcome.exit_code, "durationMs": run.duration_ms,
         "outcome": outcome_word(outcome),
     }  # fmt: skip
@@ -115,8 +120,8 @@ def read_history(path: Path, tail: int | None = None) -> list[dict[str, Any]]:
 
 def _records(path: Path) -> Iterable[dict[str, Any]]:
     try:
-        lines = path.read_bytes().splitlines()
-    except OSError:
+        lines = read_regular(path).splitlines()
+    except (OSError, ValueError):
         return
     for line in lines:
         try:

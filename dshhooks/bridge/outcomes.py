@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from attrs import field, frozen
+from attrs.validators import in_, instance_of, optional
 
 from dshhooks.bridge.model import Diagnostic, Hook
 
@@ -20,6 +21,11 @@ Failure = Literal["spawn-failed", "signal", "timeout", "aborted", "http", "confi
 
 def _texts(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _exit_code(_instance: object, attribute: Any, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise TypeError(f"{attribute.name} must be a whole number or None, not {value!r}")
 
 
 def _notes(value: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -44,13 +50,17 @@ class RawResult:
         stderr_truncated: The same for stderr.
         pipe_held: A child of the hook still held its output when the hook had ended.
         detached: It was started and not waited for.
+
+    Raises:
+        TypeError: A value is of the wrong type.
+        ValueError: There is no such failure.
     """
 
-    exit_code: int | None = None
-    stdout: bytes | str = b""
-    stderr: bytes | str = b""
-    failure: Failure | None = None
-    error: str = ""
+    exit_code: int | None = field(default=None, validator=_exit_code)
+    stdout: bytes | str = field(default=b"", validator=instance_of((bytes, str)))
+    stderr: bytes | str = field(default=b"", validator=instance_of((bytes, str)))
+    failure: Failure | None = field(default=None, validator=optional(in_(get_args(Failure))))
+    error: str = field(default="", validator=instance_of(str))
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     pipe_held: bool = False

@@ -156,8 +156,10 @@ class _Reading:
             self._fail(raw.failure, raw.error or raw.failure)
         elif raw.detached:
             self.plain = False
-        elif raw.exit_code is None or raw.exit_code < 0:
-            self._fail("signal", raw.error or _death(raw.exit_code))
+        elif raw.exit_code is None:
+            self._lost()
+        elif raw.exit_code < 0:
+            self._fail("signal", raw.error or f"killed by {_signal(-raw.exit_code)}")
         elif self.kind == "oracle":
             self._reply()
         elif raw.exit_code == 0:
@@ -166,6 +168,12 @@ class _Reading:
             self._refusal()
         else:
             self._other_exit(raw.exit_code)
+
+    def _lost(self) -> None:
+        """It ran, and somebody else was told how it ended: that may have been a deny."""
+        self.unread = self.gating
+        self._fail("signal", self.raw.error or "ended, and its exit code is lost: this program collects its children "
+                                               "elsewhere, or ignores SIGCHLD")  # fmt: skip
 
     def _success(self, text: str) -> None:
         if not looks_like_json(text):
@@ -279,10 +287,6 @@ class _Reading:
 
     def _note(self, level: Level, code: str, message: str, hint: str | None = None) -> None:
         self.notes.append(Diagnostic(level, code, message, self.source, hint=hint))
-
-
-def _death(code: int | None) -> str:
-    return "ended without an exit code" if code is None else f"killed by {_signal(-code)}"
 
 
 def _signal(number: int) -> str:

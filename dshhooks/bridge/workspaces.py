@@ -38,6 +38,7 @@ class Workspaces:
         self._runtimes: dict[str, HookRuntime | None] = {}
         self._handlers: Any = None
         self._said: set[str] = set()
+        self._called: set[tuple[str, str]] = set()
         self.hooks: Any = None  # the host's, if it is known: its plugins may bring kinds of handlers
 
     def of(self, folder: str) -> HookRuntime | None:
@@ -60,8 +61,20 @@ class Workspaces:
         self._tell(runtime)
         return runtime
 
+    def called(self, folder: str, tool: str) -> None:
+        """Say once which hooks miss a tool that is called because they know it by another name."""
+        runtime = self.of(folder)
+        if runtime is None or (folder, tool) in self._called:
+            return
+        self._called.add((folder, tool))
+        from dshhooks.bridge.unmatched import unmatched
+
+        for text in unmatched(runtime.configuration, tool, self._options.tool_aliases.get(tool, ()), self._plugin):
+            self._say(logging.WARNING, text)
+
     def reload(self) -> None:
         """Read all files again: those that changed, those that are new, and not those that are gone."""
+        self._called.clear()
         for folder, runtime in tuple(self._runtimes.items()):
             if runtime is None:
                 del self._runtimes[folder]

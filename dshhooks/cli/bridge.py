@@ -164,7 +164,7 @@ async def _executed(runtime: HookRuntime, event: str, payload: Any, subject: str
         return dispatch
 
 
-@bridge.command()
+@bridge.command(short_help="Answer requests on stdin, one JSON object a line.")
 @click.option("--strict", is_flag=True, help="Refuse to run anything while a hook file has errors.")
 @_json_flag
 @bridge_flags
@@ -174,6 +174,9 @@ def listen(flags: Flags, strict: bool, as_json: bool) -> None:
     from dshhooks.cli.loop import run as run_loop
     from dshhooks.engine.lifeline import lifeline
 
+    if sys.stdin is None or sys.stdout is None:
+        # Their numbers are somebody else's by now, who would get the answers.
+        raise click.ClickException("listen needs stdin and stdout: they are closed")
     with lifeline(), stdout_kept(True), opened(flags) as runtime:
         run_loop(partial(serve, strict=strict), runtime)
 

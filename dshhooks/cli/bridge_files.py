@@ -16,7 +16,7 @@ __all__ = ["import_", "trust"]
 _json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
-@click.command()
+@click.command(short_help="Agree to run hook files of a project as they are now.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--remove", is_flag=True, help="Trust them no more.")
 @_json_flag
@@ -78,7 +78,7 @@ def _show(contents: dict[str, bytes]) -> None:
         click.confirm("run these from now on?", abort=True, err=True)
 
 
-@click.command("import")
+@click.command("import", short_help="Translate another program's hook file.")
 @click.argument("file")
 @click.option("--from", "client", type=click.Choice(list(CLIENTS)), required=True, help="Whose file it is.")
 @_json_flag

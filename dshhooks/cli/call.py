@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dshhooks.engine.trace import Trace
     from hookspecs.execution import Approver, ToolResult
 
+# Where the tools of the documentation come from.
+_BRINGS = "; the plugin `workspace-tools` brings bash, read_file, write_file and list_files"
 _EXAMPLE = """'{"path": "a.txt"}'"""
 
 __all__ = ["call", "exit_code", "run_call"]
@@ -79,10 +81,10 @@ async def run_call(switches: Switches, tool: str, arguments: Any, approver: Appr
 
 def _hint_unknown(harness: Any, tool: str, result: ToolResult) -> None:
     if result.is_error and harness.tools.get(tool) is None:
-        names = ", ".join(schema["name"] for schema in harness.tools.schemas()) or "none"
+        names = ", ".join(schema["name"] for schema in harness.tools.schemas())
         off = ", ".join(row.name for row in harness.plugins.report() if row.status != "loaded")
         more = f"; not loaded: {off} (`dshhooks plugins` says why)" if off else ""
-        click.echo(f"hint: tools of the loaded plugins: {names}{more}", err=True)
+        click.echo(f"hint: tools of the loaded plugins: {names or 'none'}{more}{'' if names else _BRINGS}", err=True)
 
 
 def _parse(text: str) -> Any:
@@ -95,7 +97,9 @@ def _parse(text: str) -> Any:
 
 
 def _decision(trace: Trace) -> str | None:
-    return next((record.outcome for record in trace.records if record.hook == "policy"), None)
+    # Behind a refusal at admission there is no policy; a call made by the tool comes later in the trace.
+    decided = (record for record in trace.records if record.hook in ("admission", "policy"))
+    return next((each.outcome for each in decided if each.hook == "policy" or each.outcome != "allow"), None)
 
 
 def exit_code(result: ToolResult, decision: str | None) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dshhooks.cli.install import CLIENTS_ARE
 from dshhooks.cli.options import stdout_kept
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["doctor"]
 
 
-@click.command()
+@click.command(short_help="Say whether another agent is guarded.", epilog=CLIENTS_ARE)
 @click.argument("client")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def doctor(client: str, as_json: bool) -> None:
@@ -50,7 +51,7 @@ def _show(found: Examination) -> None:
         speed = f" ({check.milliseconds:.0f} ms)" if check.milliseconds is not None else ""
         click.echo(f"{mark}  {check.name}: {one_line(check.said, 500)}{speed}")
     if found.plugins:
-        rows = [(row.name, row.status, row.reason or ", ".join(row.hooks)) for row in found.plugins]
+        rows = [(row.name, row.status, row.reason or ", ".join(row.hooks) or "nothing here") for row in found.plugins]
         table(["plugin", "", "takes part in"], rows)
     for note in found.notes:
         click.echo(f"note: {one_line(note, 1000)}")

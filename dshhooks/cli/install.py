@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from dshhooks.clients.install import Result
     from dshhooks.clients.install_forms import Scope
 
-__all__ = ["install", "scope_options", "uninstall"]
+__all__ = ["CLIENTS_ARE", "install", "scope_options", "uninstall"]
+
+# As text: the help of a verb does not import the table. A test compares the two.
+CLIENTS_ARE = "CLIENT: claude, codex, gemini, qwen, copilot, copilot-native, vibe, openhands or opencode."
 
 
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,12 +35,12 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command()
+@click.command(short_help="Let your plugins guard another agent.", epilog=CLIENTS_ARE)
 @click.argument("client")
 @scope_options
 @click.option("--print", "only_print", is_flag=True, help="Print the file as it would be; change nothing.")
 @click.option("--events", metavar="A,B", help="Only these events, in the client's words or Claude's.")
-@click.option("--on-error", type=click.Choice(["deny", "allow"]), help="What it is when policy cannot be evaluated.")
+@click.option("--on-error", type=click.Choice(["deny", "allow"]), help="How a call ends that nobody could judge.")
 @click.option("--approve", is_flag=True, help="Pass a plugin's Allow on as the client's approval.")
 @with_switches
 def install(client: str, scope: Scope | None, only_print: bool, events: str | None, switches: Switches,
@@ -63,7 +66,7 @@ def install(client: str, scope: Scope | None, only_print: bool, events: str | No
     click.echo(f"try it: dshhooks doctor {client}")
 
 
-@click.command()
+@click.command(short_help="Take dshhooks out of another agent again.", epilog=CLIENTS_ARE)
 @click.argument("client")
 @scope_options
 def uninstall(client: str, scope: Scope | None) -> None:

@@ -7,7 +7,7 @@ import click
 __all__ = ["mock_llm"]
 
 
-@click.command("mock-llm")
+@click.command("mock-llm", short_help="Serve an OpenAI-compatible model for trying out.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free one.")
 @click.option("--deny-on", default="DENY", show_default=True, metavar="WORD", help="The word an oracle denies on.")
 @click.option("--fence", is_flag=True, help="Wrap oracle answers in a code fence.")

@@ -99,7 +99,7 @@ def chain(hook: str, as_json: bool, switches: Switches) -> None:
         click.echo(f"no loaded plugin implements {hook}")
 
 
-@plugins.command()
+@plugins.command(short_help="Check that a plugin keeps the contract.")
 @click.argument("name_or_path")
 @with_switches
 def check(name_or_path: str, switches: Switches) -> None:

@@ -12,7 +12,7 @@ from dshhooks.cli.options import Switches, with_switches
 __all__ = ["serve"]
 
 
-@click.command()
+@click.command(short_help="Answer agents' hooks as a daemon.")
 @click.option("--idle", type=click.FloatRange(min=1), metavar="SECONDS", help="End when unasked for so long (900).")
 @click.option("--status", is_flag=True, help="Show your daemons, of every configuration, and start none.")
 @click.option("--stop", "stopping", is_flag=True, help="Stop your daemons, of every configuration, and start none.")

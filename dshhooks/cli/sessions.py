@@ -116,12 +116,8 @@ def _show_finding(finding: Any) -> None:
     mark = click.style("FAIL", fg="red") if finding.problem else click.style("ok  ", fg="green")
     click.echo(mark + printable(f" {finding.name}{f': {finding.problem}' if finding.problem else ''}"))
     for change in finding.drift.changes if finding.drift is not None else ():
-        line = printable(f"     {change.severity} {change.category}: {_said(change.old)} -> {_said(change.new)}")
+        line = printable(f"     {change.severity} {change}")
         click.secho(line, fg="yellow" if change in finding.drift.warnings else None)
-
-
-def _said(value: Any) -> str:
-    return (", ".join(value) if isinstance(value, tuple) else value) or "none"
 
 
 def _when(milliseconds: int) -> str:

@@ -52,10 +52,16 @@ class _View:
     async def agent_prompt_submit(self, agent: Any, *, call_next: Any) -> Any:
         """Look at what everybody's policy came to."""
         decision = await call_next()
-        if isinstance(decision, BlockPrompt) and agent.parent is None:
+        if isinstance(decision, BlockPrompt) and _is_root(agent):
             self.refused = True
             self._note(f"prompt refused: {decision.reason}", "red")
         return decision
+
+    def _look(self, event: Any, session: Any) -> None:
+        """Say that a guard let a prompt start no turn."""
+        if event.type == "input/rejected" and event.data.source.kind == "user" and _is_root(session.agent):
+            self.refused = True
+            self._note(f"prompt refused: {event.data.reason}", "red")
 
     def _note(self, text: str, colour: str) -> None:
         click.secho(printable(text), fg=colour, err=True)
@@ -69,8 +75,9 @@ class TextView(_View):
         self._midline = False
 
     @hookimpl
-    def session_event(self, event: Any) -> None:
+    def session_event(self, session: Any, event: Any) -> None:
         """Show chunks as they come, and how a turn ended when it did not complete."""
+        self._look(event, session)
         if event.type == "assistant/chunk" and isinstance(event.data.chunk, TextDelta):
             text = event.data.chunk.text
             self._out.write(printable(text), end=False)
@@ -108,8 +115,9 @@ class JsonView(_View):
     """Prints every event of the session as one JSON line."""
 
     @hookimpl
-    def session_event(self, event: Any) -> None:
+    def session_event(self, session: Any, event: Any) -> None:
         """Print one event."""
+        self._look(event, session)
         self._out.write(json.dumps(event.document(), ensure_ascii=True))
 
     def finish(self, _agent: Any) -> None:
@@ -135,6 +143,10 @@ class Answerer:
         """Answer, after every other plugin had its say."""
         answer = self._approver(request)
         return answer if isinstance(answer, ApprovalOutcome) else await answer
+
+
+def _is_root(agent: Any) -> bool:
+    return agent is not None and agent.parent is None
 
 
 def _reason(reason: Any) -> str:

@@ -1,39 +1,41 @@
 """The agent plugins are given for a client's session: what they may ask of an agent that is not ours.
 
-It has ``id``, ``name``, ``session``, ``options``, ``status``, ``client`` and ``event``, and takes what plugins say to
-an agent. What is steered or injected is collected for the answer to the event at hand; what the client cannot take is
-written to the log.
+It has ``id``, ``name``, ``parent``, ``session``, ``options``, ``status``, ``disposed``, ``client`` and ``event``, and
+takes what plugins say to an agent. What is steered or injected is collected for the answer to the event at hand; what
+the client cannot take is written to the log.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import define, field, frozen
-
-from dshhooks.clients.event import ClientEvent
 from hookspecs.json import MISSING
-from hookspecs.values import HookContext, as_content, content_text
+
+if TYPE_CHECKING:
+    from dshhooks.clients.event import ClientEvent
+    from hookspecs.values import HookContext
 
 __all__ = ["ClientAgent", "ClientSession", "Outbox", "collecting", "context_texts"]
 
 
-@define(eq=False)
 class Outbox:
     """What plugins said to the agent while one event was judged.
 
     Args:
         event: The event.
+
+    Attributes:
         contexts: Texts for the model, in order.
         steering: Texts that also ask for another step.
         cancelled: Whether somebody cancelled the agent.
     """
 
-    event: ClientEvent
-    contexts: list[str] = field(factory=list)
-    steering: list[str] = field(factory=list)
-    cancelled: bool = False
+    def __init__(self, event: ClientEvent) -> None:
+        self.event = event
+        self.contexts: list[str] = []
+        self.steering: list[str] = []
+        self.cancelled = False
 
 
 # By context and not on the agent: a daemon answers several events of one session at once.
@@ -54,30 +56,28 @@ class collecting:
         _OUTBOX.reset(self._token)
 
 
-@frozen
-class _Header:
+class _Header(NamedTuple):
     cwd: str | None
     id: str
 
 
-@frozen(eq=False)
 class ClientSession:
     """What is known of a client's session: its id and folder. Its log is the client's own, so there are no events."""
 
-    id: str
-    header: _Header
     events: tuple[Any, ...] = ()
     open_turn: int | None = None
     last_turn: int = 0
     request_header: Any = None
+
+    def __init__(self, session_id: str, cwd: str | None) -> None:
+        self.id, self.header = session_id, _Header(cwd, session_id)
 
     def messages(self) -> list[Any]:
         """Return nothing: the conversation is the client's."""
         return []
 
 
-@frozen
-class _Options:
+class _Options(NamedTuple):
     provider: str
     model: str
 
@@ -87,19 +87,18 @@ class ClientAgent:
 
     status = "running"
     disposed = False
-    parent = None
 
-    def __init__(self, event: ClientEvent, *, child: bool = False) -> None:
-        self.client = event.client.name
-        self.id = (event.agent_id if child else event.session_id) or f"{self.client}-session"
-        self.name = event.agent_type if child else self.client
-        self.session = ClientSession(self.id, _Header(event.cwd or None, self.id))
+    def __init__(self, event: ClientEvent, *, parent: ClientAgent | None = None) -> None:
+        self.client, self.parent = event.client.name, parent
+        self.id = (event.session_id if parent is None else event.agent_id) or f"{self.client}-session"
+        self.name = self.client if parent is None else event.agent_type
+        self.session = ClientSession(self.id, event.cwd or None)
         model = event.raw.get("model")
         self.options = _Options(self.client, model if isinstance(model, str) else "")
 
     def child(self, event: ClientEvent) -> ClientAgent:
         """Return the agent for the sub-agent an event is about."""
-        return ClientAgent(event, child=True)
+        return ClientAgent(event, parent=self)
 
     @property
     def event(self) -> ClientEvent | None:
@@ -133,6 +132,8 @@ class ClientAgent:
     def _say(self, where: str, content: Any) -> None:
         outbox = _OUTBOX.get()
         if outbox is not None:
+            from hookspecs.values import as_content, content_text
+
             getattr(outbox, where).append(content_text(as_content(content)))
 
     def __repr__(self) -> str:
@@ -141,4 +142,6 @@ class ClientAgent:
 
 def context_texts(contexts: tuple[HookContext, ...]) -> list[str]:
     """Return the texts of contexts, empty ones left out."""
+    from hookspecs.values import content_text  # where there is a context, it is there
+
     return [text for context in contexts if (text := content_text(context.content))]

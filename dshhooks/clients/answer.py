@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from attrs import frozen
+from typing import TYPE_CHECKING, NamedTuple
 
 from dshhooks.clients.denial import clean, denial, encode
 from dshhooks.engine.logs import Log
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     from dshhooks.clients.event import ClientEvent
     from dshhooks.clients.verdict import Verdict
 
-__all__ = ["SILENT", "Answer", "answer_for"]
+__all__ = ["SILENT", "Answer", "answer_for", "continuation_text"]
 
 log = Log("dshhooks.clients")
 
@@ -21,19 +19,21 @@ log = Log("dshhooks.clients")
 MAX_CONTEXT = 9000
 
 
-@frozen
-class Answer:
+class Answer(NamedTuple):
     """What a hook command writes and how it exits.
 
     Args:
         stdout: The bytes for stdout: one line of JSON, or nothing.
         stderr: The bytes for stderr: the reason of a denial at exit 2, or nothing.
         code: The exit code.
+        unread: Why the event could not be read, which is then answered as if anything had been asked; empty: it was. A
+            process that runs no plugin may still be able to read it, and to know what is at stake.
     """
 
     stdout: bytes = b""
     stderr: bytes = b""
     code: int = 0
+    unread: str = ""
 
 
 SILENT = Answer()
@@ -99,7 +99,12 @@ def _go_on(verdict: Verdict, event: ClientEvent) -> Answer:
     if not event.client.can_continue:
         log.warning("%s cannot be made to go on; a plugin wanted it to", event.client.name)
         return SILENT
-    return Answer(*denial(event.client.name, event.word, "\n".join((verdict.reason, *verdict.contexts))))
+    return Answer(*denial(event.client.name, event.word, continuation_text(verdict)))
+
+
+def continuation_text(verdict: Verdict) -> str:
+    """Return what a turn goes on with."""
+    return "\n".join((verdict.reason, *verdict.contexts))
 
 
 def _context(contexts: tuple[str, ...], event: ClientEvent) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,13 +10,25 @@ from dshhooks.clients.recognise import VARIABLES as RECOGNISING
 from dshhooks.clients.request import VARIABLES, HandleRequest, Setting
 from dshhooks.clients.words import parsed
 
-__all__ = ["ArgumentsError", "read_request", "request_of"]
+__all__ = ["ArgumentsError", "read_request", "request_of", "working_folder"]
 
 _SETTING = ("config", "plugins", "disable", "no_plugins")
 
 
 class ArgumentsError(ValueError):
     """The command line of ``handle`` is wrong; says which word and what would be right."""
+
+
+def working_folder() -> str:
+    """Return the absolute working directory.
+
+    Raises:
+        FileNotFoundError: It is gone, and with it whatever configuration stood there.
+    """
+    try:
+        return os.getcwd()
+    except OSError as exc:
+        raise FileNotFoundError("the working directory is gone: start the agent in one that is there") from exc
 
 
 def read_request(words: Sequence[str], stdin: bytes, environ: Mapping[str, str], cwd: str) -> HandleRequest:

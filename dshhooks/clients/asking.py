@@ -82,7 +82,8 @@ class Asking:
                 pass  # it ended in the middle: evaluated once more, by somebody who lives
             connection.close()
         if answer is None:
-            self._background(lambda: self.starter.start(self.folder, self.name, self.courier.switches, self.lasting))
+            command = [*self.courier.command("serve"), *self.courier.switches]
+            self._background(lambda: self.starter.start(self.folder, self.name, command, self.lasting))
         return answer
 
     def _exchange(self, connection: _socket.socket) -> Wire | None:

@@ -45,7 +45,8 @@ class Courier:
         self.ends = self.began + BUDGET
         self.client, self.on_error = "auto", "deny"
         self.switches: list[bytes] = []
-        self.stdin: bytes | None = None
+        self.stdin: list[bytes] = []
+        self.is_read = False
         self.child = 0
 
     # -- what was asked -------------------------------------------------------------------------------------------
@@ -93,15 +94,17 @@ class Courier:
 
     def read_stdin(self) -> bytes:
         """Return all of stdin, read once."""
-        if self.stdin is None:
-            pieces = []
-            try:
-                while piece := posix.read(0, CHUNK):
-                    pieces.append(piece)
-            except OSError:
-                pass  # closed, or a directory: what was read is what there is, and is judged as that
-            self.stdin = b"".join(pieces)
-        return self.stdin
+        try:
+            while not self.is_read and (piece := posix.read(0, CHUNK)):
+                self.stdin.append(piece)
+        except OSError:
+            pass  # closed, or a directory: what was read is what there is, and is judged as that
+        self.is_read = True
+        return b"".join(self.stdin)
+
+    def command(self, part: str) -> list[str]:
+        """Return the command of a process of ours; neither environment nor working directory steer its imports."""
+        return [sys.executable, "-E", "-P", f"{_folder()}/apart.py", part]
 
     def left(self) -> str:
         """Return the seconds others have: a little less than this process has, so that their reason is the one told."""
@@ -112,7 +115,10 @@ class Courier:
 
     def ask_daemons(self) -> Wire | None:
         """Return the answer of a daemon; ``None``: this process has to do."""
-        answer: Wire | None = self.load("asking").Asking(self, _folder()).answer()
+        try:
+            answer: Wire | None = self.load("asking").Asking(self, _folder()).answer()
+        except OSError:
+            return None  # no working directory, no descriptor left: what can be said of that is said by the other way
         return answer
 
     def ask_child(self) -> Wire:
@@ -138,9 +144,7 @@ class Courier:
             devnull = posix.open("/dev/null", posix.O_RDWR)
             posix.dup2(devnull, 1)
             posix.dup2(devnull, 2)
-            # -P: what lies in the working directory is the agent's to write and must not be imported.
-            worker = [sys.executable, "-P", f"{_folder()}/worker.py", self.left(), *self.arguments]
-            posix.execv(sys.executable, worker)
+            posix.execv(sys.executable, [*self.command("worker"), self.left(), *self.arguments])
         finally:
             posix._exit(1)
 
@@ -167,7 +171,8 @@ class Courier:
         self.load("denial")
         self.load("recognise")
         variables = {_text(name): _text(value) for name, value in posix.environ.items()}
-        ending: Wire = self.load("failure").failed(self.client, self.stdin or b"", variables, reason, self.on_error)
+        said = b"".join(self.stdin)
+        ending: Wire = self.load("failure").failed(self.client, said, variables, reason, self.on_error)
         return ending
 
     def interrupted(self, number: int, _frame: object) -> None:
@@ -176,7 +181,23 @@ class Courier:
         self.kill_child()
         spent = number == _signal.SIGALRM
         reason = "dshhooks had no answer in time" if spent else "dshhooks was interrupted before it had decided"
-        deliver(self.failed(reason))
+        self.deliver(self.failed(reason))
+
+    def deliver(self, answer: Wire) -> NoReturn:
+        """Write the answer and exit without the interpreter's farewell, which costs milliseconds and may print."""
+        ignore_signals()
+        stdout, stderr, code = answer
+        if stdout:
+            self.load("denial"), self.load("recognise"), self.load("failure")
+            try:
+                self.load("stdout").write(stdout)
+            except OSError as exc:
+                _, stderr, code = self.load("stdout").unwritten(answer, exc)
+        try:
+            _write(2, stderr)
+        except OSError:
+            pass  # nobody reads it; the exit code is what is left to say
+        posix._exit(code)
 
 
 def main(load: Callable[[str], Any], arguments: list[str]) -> NoReturn:
@@ -186,13 +207,15 @@ def main(load: Callable[[str], Any], arguments: list[str]) -> NoReturn:
     known = courier.read_arguments()
     for number in SIGNALS:
         _signal.signal(number, courier.interrupted)
+    # A client that blocks signals leaves them blocked in what it starts: the budget would never be spent.
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, SIGNALS)
     _signal.setitimer(_signal.ITIMER_REAL, courier.ends - courier.began)
     try:
         answer = (courier.ask_daemons() if known else None) or courier.ask_child()
     except Exception as exc:  # noqa: BLE001 - whatever it is, it must not look like exit 1
+        courier.read_stdin()  # how an event ends depends on which it is, and nobody may have looked
         answer = courier.failed(f"dshhooks failed: {type(exc).__name__}: {exc}")
-    ignore_signals()
-    deliver(answer)
+    courier.deliver(answer)
 
 
 def fill_descriptors() -> None:
@@ -206,21 +229,6 @@ def ignore_signals() -> None:
     """From here on one answer is being written; a second one would make both count for nothing."""
     for number in SIGNALS:
         _signal.signal(number, _signal.SIG_IGN)
-
-
-def deliver(answer: Wire) -> NoReturn:
-    """Write the answer and exit without the interpreter's farewell, which costs milliseconds and may print."""
-    stdout, stderr, code = answer
-    try:
-        _write(1, stdout)
-    except OSError:
-        code = 2  # whoever closed it can still read an exit code
-        stderr = stderr or b"dshhooks could not write its answer\n"
-    try:
-        _write(2, stderr)
-    except OSError:
-        pass  # nobody reads it; the exit code is what is left to say
-    posix._exit(code)
 
 
 def _write(number: int, data: bytes) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict, evolve, frozen
 
 from dshhooks.bridge.own import is_own_command
 from dshhooks.clients.doctor_trial import Checked, try_command
 from dshhooks.clients.install import look
-from dshhooks.clients.install_advice import ailments
-from dshhooks.clients.install_command import argv_of, shell_command
+from dshhooks.clients.install_advice import ailments, switched_off
+from dshhooks.clients.install_command import argv_of, shell_command, words_of
 from dshhooks.clients.install_forms import FORMS, Scope, place_of
+from dshhooks.clients.policy import HOOKS
 from dshhooks.clients.table import Client
 from dshhooks.plugins.status import PluginStatus
 from hookspecs.errors import HarnessError
@@ -49,7 +49,7 @@ class Examination:
         client: The client's name.
         places: Its settings files.
         checks: What the installed commands did.
-        plugins: Who is loaded by the first of them, and who could not be.
+        plugins: Who is loaded by the first of them, with the hooks this client's events ask, and who could not be.
         problems: What keeps the client from being guarded, in sentences.
         notes: What cannot be seen from here, in sentences.
     """
@@ -89,7 +89,9 @@ def examine(row: Client, cwd: Path, environ: Mapping[str, str]) -> Examination:
     for command in commands[:1]:
         plugins, troubles = _who_takes_part(command, cwd, environ)
         problems += troubles
-    notes = (*([row.trust] if row.trust else []), *row.notes)
+    asked = _asked(row, places)
+    plugins = tuple(evolve(each, hooks=tuple(hook for hook in each.hooks if hook in asked)) for each in plugins)
+    notes = (*([row.trust] if row.trust else []), *row.notes, *_twice(row, plugins))
     return Examination(row.name, places, tuple(checks), plugins, tuple(problems), notes)
 
 
@@ -102,7 +104,8 @@ def installed_at(row: Client, scope: Scope, cwd: Path, environ: Mapping[str, str
     except HarnessError as exc:
         return Installed(scope, row.project_file if scope == "project" else row.user_file, problems=(exc.message,))
     if not there:
-        return Installed(scope, str(place.path))
+        # It may be the other file that has our entries, and this one that switches them off.
+        return Installed(scope, str(place.path), problems=tuple(switched_off(row, form, text)))
     problems = ailments(row, form, text, there)
     for command in dict.fromkeys(entry.command for entry in there):
         problems += _outdated(row, command)
@@ -110,16 +113,17 @@ def installed_at(row: Client, scope: Scope, cwd: Path, environ: Mapping[str, str
     if not any(entry.event in gates for entry in there):
         problems.append(f"it is not asked before tool calls: {gates[0]} is missing")
     events = tuple(dict.fromkeys(entry.event for entry in there))
-    return Installed(scope, str(place.path), events, there[0].command, tuple(problems))
+    command = next((entry.command for entry in there if entry.event in gates), there[0].command)
+    return Installed(scope, str(place.path), events, command, tuple(problems))
 
 
 def _outdated(row: Client, command: str) -> list[str]:
     """Say what an installed command has that is no more."""
-    words = _words(command)
+    words = words_of(command)
     again = f"`dshhooks install {row.name}` brings it up to date"
     gone = [word for word in words[:4] if word.startswith("/") and not Path(word).exists()]
     if gone:
-        return [f"{gone[0]} is gone, and {row.display} lets tools run when the command is not found: {again}"]
+        return [f"{gone[0]} is gone, so nothing can be checked: {again}"]
     own = argv_of(row.name)
     if is_own_command(command) and words[: len(own)] != own:
         return [f"it runs another installation of dshhooks, or in another way: {shell_command(words[:4])} …; {again}"]
@@ -134,7 +138,7 @@ def _who_takes_part(
     from dshhooks.config import load_config, with_switches
     from dshhooks.harness import build
 
-    words = _words(command)
+    words = words_of(command)
     start = next((index for index, word in enumerate(words) if word.startswith("--client")), len(words))
     said, fault = parsed(words[start:])
     if fault:
@@ -153,8 +157,17 @@ def _who_takes_part(
     ]
 
 
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return []
+def _asked(row: Client, places: Sequence[Installed]) -> frozenset[str]:
+    """Return the hooks that are asked at the events we are installed at: the call itself runs in the client."""
+    kinds = {row.events.get(event, "") for place in places for event in place.events}
+    return frozenset(hook for kind in kinds for hook in HOOKS.get(kind, ()))
+
+
+def _twice(row: Client, plugins: Sequence[PluginStatus]) -> list[str]:
+    """Say that hook files are run by the client and by a plugin of ours as well."""
+    return [
+        f"plugin {each.name!r} runs the hook files that {row.display} runs itself, so a hook can run twice: "
+        f"`dshhooks install {row.name} --disable {each.name}` leaves them to {row.display}"
+        for each in plugins
+        if each.name == f"{row.name}-hooks" and each.status == "loaded"
+    ]

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -52,6 +53,7 @@ class Door:
         self.answered = 0
         self.last = time.monotonic()
         self._bytes = 0
+        self._environment = dict(os.environ)
 
     def retire(self, why: str) -> None:
         """Take no more callers; those that are inside get their answers."""
@@ -97,10 +99,19 @@ class Door:
             return await self._answer(ticket, reader, writer)
 
     def _is_stale(self) -> bool:
-        why = self.changed() or ("" if self.hooks.alive else "the state of the plugins' thread")
+        why = self.changed() or self._surroundings() or ("" if self.hooks.alive else "the state of the plugins' thread")
         if why:
             self.retire(f"{why} has changed")
         return self.retired.is_set()
+
+    def _surroundings(self) -> str:
+        """Say what of this process a plugin has changed under the next ones; empty: nothing."""
+        try:
+            if os.getcwd() != self.hooks.setting.cwd:
+                return "its working directory"
+        except OSError:
+            return "its working directory"
+        return "" if dict(os.environ) == self._environment else "its environment"
 
     @contextlib.contextmanager
     def _carried(self, size: int) -> Iterator[None]:
@@ -135,6 +146,10 @@ class Door:
         except Exception as exc:  # noqa: BLE001 - it has begun: whatever stopped it, this is where it is denied
             return self._unchecked(ticket.request, f"{type(exc).__name__}: {exc}")
         assert answer is not None, "only the door takes a ticket back, and then it does not wait"
+        if answer.unread:
+            # Perhaps it is this process that cannot read any more: a plugin has replaced a function of `json`, say.
+            self.retire("an event could not be read")
+            return wire.YOURSELF
         self.answered += 1
         return wire.answer((answer.stdout, answer.stderr, answer.code))
 

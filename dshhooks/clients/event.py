@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-
-from attrs import field, frozen
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from dshhooks.clients.recognise import client_of, session_of, word_of
 from dshhooks.clients.table import CLIENTS, Client
@@ -15,12 +14,14 @@ from hookspecs.json import parse
 __all__ = ["ClientEvent", "EventError", "read_event", "read_payload"]
 
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
 class EventError(ValueError):
     """What a client wrote cannot be read as an event; says what is wrong with it."""
 
 
-@frozen
-class ClientEvent:
+class ClientEvent(NamedTuple):
     """One event, read.
 
     Args:
@@ -50,18 +51,22 @@ class ClientEvent:
     session_id: str = ""
     cwd: str = ""
     tool: str = ""
-    arguments: Any = field(factory=dict, repr=False)
+    arguments: Any = _NOTHING
     call_id: str = ""
-    result: Any = field(default=None, repr=False)
-    output: str = field(default="", repr=False)
+    result: Any = None
+    output: str = ""
     error: str | None = None
-    prompt: str = field(default="", repr=False)
+    prompt: str = ""
     source: str = ""
     stop_hook_active: bool = False
     permission_mode: str = ""
     agent_id: str = ""
     agent_type: str = ""
-    raw: Mapping[str, Any] = field(factory=dict, repr=False)
+    raw: Mapping[str, Any] = _NOTHING
+
+    def __repr__(self) -> str:
+        """Return what may stand in a log: nothing of what the user or the model wrote."""
+        return f"<{type(self).__name__} {self.client.name} {self.word} {self.tool}>"
 
 
 def read_payload(stdin: bytes) -> dict[str, Any]:
@@ -127,7 +132,7 @@ def _call(row: Client, payload: Mapping[str, Any]) -> dict[str, Any]:
         given = _object(given)
     if not isinstance(given, dict):
         raise EventError(f"the arguments of tool {native!r} are no JSON object")
-    name = tool_name(row.name, native)
+    name = tool_name(row.name, native, given)
     return {"tool": name, "arguments": arguments_for(name, given), "call_id": _call_id(payload)}
 
 

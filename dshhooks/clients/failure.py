@@ -5,7 +5,7 @@ Imports the two modules beside it that import nothing; ``json`` when it is neede
 
 from __future__ import annotations
 
-from dshhooks.clients.denial import CLIENTS, Wire, denial, gate_of, silent
+from dshhooks.clients.denial import CLIENTS, Wire, clean, denial, gate_of, silent
 from dshhooks.clients.recognise import client_of, session_of, word_of
 
 __all__ = ["failed", "failed_event", "observes", "peek"]
@@ -39,12 +39,12 @@ def failed_event(client: str, payload: object, reason: object, on_error: str = "
     word = word_of(client, payload)
     if on_error == "allow" or observes(client, word):
         return silent()
-    if gate_of(client, word) == "stop" and not _may_go_on(client, payload):
+    if gate_of(client, word) == "stop" and not _may_go_on(client, payload, reason):
         return silent()
     return denial(client, word, reason)
 
 
-def _may_go_on(client: str, payload: object) -> bool:
+def _may_go_on(client: str, payload: object, reason: object) -> bool:
     """Say whether a turn may go on because of a failure: once, or else it might for ever."""
     if isinstance(payload, dict) and payload.get("stop_hook_active") is True:
         return False
@@ -52,7 +52,7 @@ def _may_go_on(client: str, payload: object) -> bool:
         from dshhooks.clients.state import may_go_on
     except ImportError:  # loaded by path, without the package: the client's own word has to do
         return True
-    return may_go_on(client, session_of(payload))
+    return may_go_on(client, session_of(payload), clean(reason))
 
 
 def observes(client: str, word: str | None) -> bool:

@@ -10,26 +10,28 @@ from __future__ import annotations
 import json
 import os
 import sys
-from binascii import crc32
+import time
 from collections.abc import Iterable
-from typing import Any, Final
-
-from attrs import frozen
+from typing import Any, Final, NamedTuple
 
 from dshhooks import __version__
+from dshhooks.clients import place
 from dshhooks.clients.request import Setting
 from dshhooks.clients.state import cache_folder
 
-__all__ = ["Listed", "PluginList", "config_files", "facts_of", "load", "plugin_files", "save", "unchanged"]
+__all__ = ["TICK", "Listed", "PluginList", "config_files", "facts_of", "load", "plugin_files", "save", "unchanged",
+           "younger"]  # fmt: skip
 
 _FORM: Final = 1  # of the file; another one is not read
 _KEPT: Final = 64
+_PRIME: Final = (1 << 61) - 1
+# A file's time is that of the kernel's last tick, some milliseconds behind the clock.
+TICK: Final = 50_000_000
 
 Facts = dict[str, "list[int] | None"]
 
 
-@frozen
-class Listed:
+class Listed(NamedTuple):
     """One plugin that could be loaded.
 
     Args:
@@ -47,8 +49,7 @@ class Listed:
     shadow: bool
 
 
-@frozen
-class PluginList:
+class PluginList(NamedTuple):
     """Every enabled plugin, outermost first, and what else of the configuration an event needs."""
 
     plugins: tuple[Listed, ...]
@@ -99,17 +100,22 @@ def _forget_oldest(folder: str) -> None:
 
 
 def _key(setting: Setting) -> list[Any]:
-    """Return what a list belongs to; a relative root in a plugin's options makes the folder part of it."""
+    """Return what a list belongs to.
+
+    A relative root in a plugin's options makes the folder part of it, and a plugin that has its hooks by a variable the
+    environment: as a name only, for it holds keys.
+    """
+    environment = place.identity((), b"", place.split_environment(os.environb)[0], b"")
     return [
         __version__, sys.version, sys.prefix, sys.path, setting.config, setting.plugins, setting.disable,
-        setting.no_plugins, setting.cwd, sorted(setting.environment.items()),
+        setting.no_plugins, setting.cwd, sorted(setting.environment.items()), environment,
     ]  # fmt: skip
 
 
 def _file(setting: Setting) -> str:
     # The name only has to spread; that the list is the right one is what its key says.
-    name = crc32(json.dumps(_key(setting)).encode())
-    return os.path.join(cache_folder(), f"plugins-{name:08x}.json")
+    name = int.from_bytes(json.dumps(_key(setting)).encode()) % _PRIME
+    return os.path.join(cache_folder(), f"plugins-{name:016x}.json")
 
 
 # -- facts -------------------------------------------------------------------------------------------------------------
@@ -118,6 +124,13 @@ def _file(setting: Setting) -> str:
 def facts_of(paths: Iterable[str]) -> Facts:
     """Return what is to stay as it is of each path; ``None`` for one that is not there."""
     return {path: _fact(path) for path in paths}
+
+
+def younger(facts: Facts, since: int) -> str:
+    """Return a path that was written after ``since``, a time in nanoseconds less :data:`TICK`; empty: none was."""
+    # A time still to come says nothing: somebody's clock was wrong when the file was written.
+    now = time.time_ns()
+    return next((path for path, fact in facts.items() if fact is not None and since < fact[0] <= now), "")
 
 
 def unchanged(facts: Facts) -> bool:

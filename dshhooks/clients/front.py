@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from dshhooks.clients.denial import CLIENTS, Wire
-from dshhooks.clients.failure import failed, peek
+from dshhooks.clients.failure import failed
 from dshhooks.clients.guardian import (
     Interrupted,
     emit,
     fill_descriptors,
     guarded,
-    is_dirty,
     read_stdin,
     settle,
     until_signal,
 )
 from dshhooks.clients.recognise import VARIABLES
+from dshhooks.clients.stdout import unwritten
 from dshhooks.clients.words import parsed
 
 __all__ = ["default_budget", "main"]
@@ -48,11 +48,10 @@ def main(arguments: Sequence[str]) -> int:
         answer = _failed(said, bytes(stdin), exc)
     settle()
     try:
-        if answer[0] and is_dirty():
-            return _unwritten(said, answer, "something else was written to stdout before the answer")
         return emit(answer)
     except OSError as exc:
-        return _unwritten(said, answer, f"dshhooks could not write its answer to stdout: {exc.strerror or exc}")
+        _log(str(exc))
+        return emit(unwritten(answer, exc))
 
 
 def _answered(said: dict[str, Any], fault: str, stdin: bytearray) -> Wire:
@@ -70,12 +69,12 @@ def _judged(said: dict[str, Any], stdin: bytes, budget: float) -> Wire:
     import gc
 
     gc.disable()  # a process that lives for one answer; looking through what was just imported finds nothing
-    from dshhooks.clients.arguments import request_of
+    from dshhooks.clients.arguments import request_of, working_folder
     from dshhooks.clients.service import handle_once
     from dshhooks.clients.state import log_records
 
     log_records()
-    answer = handle_once(request_of({**said, "budget": budget}, stdin, os.environ, os.getcwd()))
+    answer = handle_once(request_of({**said, "budget": budget}, stdin, os.environ, working_folder()))
     return answer.stdout, answer.stderr, answer.code
 
 
@@ -102,25 +101,6 @@ def _told(exc: BaseException) -> str:
     if isinstance(exc, (UsageError, Interrupted)) or type(exc).__module__ == "dshhooks.clients.guardian":
         return text
     return f"{type(exc).__name__}: {text}" if text else type(exc).__name__
-
-
-def _unwritten(said: dict[str, Any], answer: Wire, why: str) -> int:
-    """Deny by exit code and stderr, which every client but Vibe honours, where no JSON can be read from stdout."""
-    _log(why)
-    reason = _denied_with(peek(answer[0]))
-    if reason is None:
-        return 0  # it held nothing up: a context is lost
-    return emit((b"", f"{reason} ({why})\n".encode("utf-8", "replace"), 2))
-
-
-def _denied_with(document: Any) -> str | None:
-    """Return the reason in an answer that holds something up; ``None`` for one that does not."""
-    specific = document.get("hookSpecificOutput", document)
-    decision = specific.get("decision", specific)
-    for part in (document, specific, decision if isinstance(decision, dict) else {}):
-        if {part.get(key) for key in ("decision", "permissionDecision", "behavior")} & {"deny", "block", "ask"}:
-            return str(part.get("permissionDecisionReason") or part.get("reason") or part.get("message"))
-    return None
 
 
 def _log(reason: str) -> None:

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn
 
+from dshhooks.clients.stdout import write
+
 __all__ = [
     "Died",
     "Interrupted",
@@ -26,7 +28,6 @@ __all__ = [
     "emit",
     "fill_descriptors",
     "guarded",
-    "is_dirty",
     "read_stdin",
     "settle",
     "until_signal",
@@ -64,6 +65,9 @@ def until_signal() -> None:
 
     for each in _SIGNALS:
         signal.signal(each, stop)
+    # What a client leaves blocked or ignored is inherited: no budget would ever be spent, no child waited for.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*_SIGNALS, signal.SIGALRM))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def settle() -> None:
@@ -248,39 +252,17 @@ def _end(code: int) -> NoReturn:
         os._exit(code)
 
 
-def is_dirty() -> bool:
-    """Say whether something was written to stdout before us, as far as that can be seen.
-
-    What stands in a file can be, and what a pipe's reader has not taken yet.
-    """
-    import fcntl
-    import termios
-
-    try:
-        return os.lseek(1, 0, os.SEEK_CUR) > 0
-    except OSError:
-        pass  # no file
-    try:
-        return any(fcntl.ioctl(1, termios.FIONREAD, bytes(4)))
-    except OSError:
-        return False
-
-
 def emit(answer: Wire) -> int:
     """Write an answer and return the exit code.
 
     Raises:
-        OSError: Stdout cannot be written.
+        OSError: Stdout cannot be written, or something else is on it.
     """
     out, err, code = answer
-    _write(1, out)
+    write(out)
     try:
-        _write(2, err)
+        while err:
+            err = err[os.write(2, err) :]
     except OSError:
         pass  # nobody reads stderr; the exit code, and stdout where a client reads it, still say no
     return code
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from dshhooks.harness import Harness
 
 __all__ = ["Host", "full_host", "lean_host"]
+
+# Where a hook is specified (a module of ``hookspecs``), by its first word.
+_DOMAINS = {"tools": "tools", "operation": "operations", "agent": "agent", "subagent": "agent"}
 
 
 class Host:
@@ -47,7 +51,6 @@ class Host:
         for row in reversed(chosen):
             self._listed.remove(row)
             self.hooks.register(_made(row, self._source), row.name, shadow=row.shadow, announce=False)
-        catch_up()
 
     def close(self) -> None:
         """Take the plugins out."""
@@ -93,7 +96,7 @@ def lean_host(setting: Setting, wanted: Iterable[str]) -> Host:
     cached = fingerprint.load(setting)
     if cached is None:
         return _listing(setting)
-    hooks = Hooks()
+    hooks = Hooks(dict.fromkeys(_DOMAINS[hook.partition("_")[0]] for hook in wanted))
     hooks.set_policy_combination(cached.combination)
     host = Host(hooks, cached.approval, cached.plugins, cached.source)
     host.need(wanted)
@@ -101,7 +104,8 @@ def lean_host(setting: Setting, wanted: Iterable[str]) -> Host:
 
 
 def _listing(setting: Setting) -> Host:
-    """Load everything and write the list down. The facts are taken first: what changes meanwhile is a change."""
+    """Load everything and write the list down, unless some of it changed meanwhile: what was read is old then."""
+    since = time.time_ns() - fingerprint.TICK
     paths = fingerprint.config_files(setting)
     early = fingerprint.facts_of(paths)
     before = list(sys.modules)
@@ -115,7 +119,8 @@ def _listing(setting: Setting) -> Host:
         for name, row in found.items()
     )
     plugins = PluginList(listed, config.tools.policy_combination, config.approval.policy, config.source)
-    fingerprint.save(setting, plugins, facts)
+    if not fingerprint.younger(facts, since):
+        fingerprint.save(setting, plugins, facts)
     return Host(harness.hooks, config.approval.policy)
 
 
@@ -134,6 +139,7 @@ def _made(row: Listed, source: str) -> Any:
         plugin: Any = importlib.import_module(module.strip())
         for attribute in filter(None, attributes.strip().split(".")):
             plugin = getattr(plugin, attribute)
+        catch_up()
     except BaseException as exc:
         if not is_fault(exc):
             raise

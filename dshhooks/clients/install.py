@@ -11,6 +11,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from dshhooks.clients import install_json, install_toml, opencode
+from dshhooks.clients.arguments import working_folder
 from dshhooks.clients.install_advice import advice
 from dshhooks.clients.install_command import argv_of, shell_command
 from dshhooks.clients.install_forms import FORMS, Form, Place, Scope, chosen_events, client_row, entry, place_of
@@ -103,7 +104,7 @@ def installation(
         HarnessError: The client or an event is unknown, or the client has no such settings.
     """
     row = client_row(client)
-    place = place_of(row, scope, cwd or Path.cwd(), os.environ if environ is None else environ)
+    place = place_of(row, scope, cwd or Path(working_folder()), os.environ if environ is None else environ)
     return Installation(row, place, chosen_events(row, events), events is not None, argv_of(client, more))
 
 
@@ -130,11 +131,12 @@ def put_in(wanted: Installation) -> Result:
         data = file.read()
         mark, text = decoded(data or b"", path)
         after = _named(path, wanted.changed, text)
-        if data is not None and after != text and not _found(wanted.form, text, path):
-            file.keep(data)
-        elif data is None:
+        if data is None:
             file.forget()  # what was kept of a file that somebody has removed since
-        if data is None or after != text:
+        if data is not None and after != text and not _found(wanted.form, text, path):
+            with file.kept(data):
+                file.replace(encoded(mark, after, path))
+        elif data is None or after != text:
             file.replace(encoded(mark, after, path))
         there = _found(wanted.form, after, path)
         backup = file.backup if file.backup.exists() else None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from dshhooks.clients.install_command import words_of
 from dshhooks.clients.install_forms import Form, Scope, time_limit
 from dshhooks.clients.install_json import Found
 from dshhooks.clients.settings_text import scan
 from dshhooks.clients.table import Client
 
-__all__ = ["advice", "ailments"]
+__all__ = ["advice", "ailments", "switched_off"]
 
 # Clients that were seen to run no hook of a file in which one is bad.
 _ALL_OR_NOTHING: Final = ("claude", "codex")
@@ -23,6 +24,11 @@ def advice(row: Client, form: Form, scope: Scope, text: str, there: Sequence[Fou
     known = ailments(row, form, text, there)
     if row.trust and not (form.folders and scope == "user"):
         known.append(row.trust)
+    if scope == "user" and not all("--config" in words_of(entry.command) for entry in there):
+        known.append(
+            "in a project with a dshhooks.toml that file counts, which may leave your plugins out, and which an agent "
+            "can write: `--config FILE` names one for every project"
+        )
     if row.name == "qwen":
         known.append(
             "a hook of another settings file that allows may beat our denial: keep ours the only one that decides"
@@ -34,7 +40,7 @@ def ailments(row: Client, form: Form, text: str, there: Sequence[Found]) -> list
     """Return what in a file keeps our entries from guarding, in sentences."""
     said: list[str] = []
     if form.kind == "json":
-        for check in (_looks, _switched_off, _bad_neighbours):
+        for check in (_looks, switched_off, _bad_neighbours):
             said += check(row, form, text)
     return said + [sentence for check in (_short, _expanded, _not_last) for sentence in check(row, form, there)]
 
@@ -46,7 +52,10 @@ def _looks(row: Client, form: Form, text: str) -> Iterator[str]:
         yield f"the file has {extras}, which JSON does not have: {refuses}, with every hook in it"
 
 
-def _switched_off(row: Client, form: Form, text: str) -> Iterator[str]:
+def switched_off(row: Client, form: Form, text: str) -> Iterator[str]:
+    """Say which members of a file switch the client's hooks off, those of its other files included."""
+    if form.kind != "json" or not text.strip():
+        return
     document = scan(text)[0].value
     for path, value in form.switches:
         said = document

@@ -6,10 +6,14 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from hookspecs.errors import HarnessError
 
-__all__ = ["argv_of", "shell_command"]
+__all__ = ["argv_of", "or_no", "shell_command", "words_of"]
+
+
+_OR_NO: Final = "|| exit 2"
 
 
 def argv_of(client: str, more: Sequence[str] = ()) -> list[str]:
@@ -31,3 +35,20 @@ def argv_of(client: str, more: Sequence[str] = ()) -> list[str]:
 def shell_command(argv: Sequence[str]) -> str:
     """Return it for a shell, which every client has: quoted where it is needed."""
     return shlex.join(argv)
+
+
+def or_no(command: str) -> str:
+    """Return it so that the shell says no where it cannot say anything.
+
+    An environment that was removed, an interpreter that is killed: exit codes 127 and 137 let tools run in most
+    clients. Exit 2 does not, and what the shell itself says on stderr is the reason (observed.md 2).
+    """
+    return f"{command} {_OR_NO}"
+
+
+def words_of(command: str) -> list[str]:
+    """Return the program and its arguments; none if no shell would read it."""
+    try:
+        return shlex.split(command.removesuffix(_OR_NO))
+    except ValueError:
+        return []

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from attrs import frozen
 
+from dshhooks.clients.install_command import or_no
 from dshhooks.clients.table import CLIENTS, Client
 from hookspecs.errors import HarnessError
 
@@ -28,6 +29,8 @@ TIMEOUT: Final = 60
 _KINDS: Final = frozenset({"session:start", "prompt:submit", "tool:before", "tool:after", "turn:stop",
                            "subagent:start", "subagent:end"})  # fmt: skip
 _TOOLS: Final = frozenset({"tool:before", "tool:after"})
+# Not the end of a turn: some clients would go on for ever (observed.md 4).
+_HELD_UP: Final = frozenset({"tool", "permission", "prompt"})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -183,6 +186,8 @@ def entry(row: Client, event: str, command: str) -> dict[str, Any]:
         table = {"name": f"dshhooks-{event}", "type": event, form.command: command, form.timeout: float(timeout)}
         # Without it every failure of the command lets the tool run; other hooks must not have it.
         return {**table, "strict": True} if kind == "tool:before" else table
+    if row.gates.get(event) in _HELD_UP:
+        command = or_no(command)
     handler = {**form.more, "type": "command", form.command: command, form.timeout: timeout}
     if not form.grouped:
         return handler

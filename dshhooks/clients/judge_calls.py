@@ -1,4 +1,4 @@
-"""What plugins make of a client's tool call: policy and guards before it, post-execute and observers after it.
+"""What plugins make of a client's tool call before it runs: policy and guards.
 
 The call is sealed as the registry seals one and runs in the client, so nothing here stands around it (core.md 2, 3).
 """
@@ -8,29 +8,22 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import Any, Final
 
-from dshhooks.clients.agent import ClientAgent, Outbox, context_texts
+from dshhooks.clients.agent import ClientAgent, Outbox
 from dshhooks.clients.event import ClientEvent
 from dshhooks.clients.verdict import NONE, Verdict
 from dshhooks.engine.faults import blamed, is_fault
 from dshhooks.engine.hooks import Hooks
-from dshhooks.engine.logs import Log
-from dshhooks.engine.observe import observe
-from dshhooks.tools.execution import DONE, ToolRun, seal
+from dshhooks.tools.execution import ToolRun, seal
 from dshhooks.tools.guards import ask_hooks
-from dshhooks.tools.outcome import blocked, denial, with_contexts
-from hookspecs.decisions import Accept, Allow, Ask, Block, Deny
+from hookspecs.decisions import Allow, Ask, Deny
 from hookspecs.errors import InvalidDecisionError
-from hookspecs.execution import ToolCall, ToolError, ToolFailure, ToolResult, ToolSuccess
-from hookspecs.json import MISSING, freeze
-from hookspecs.values import content_text
+from hookspecs.execution import ToolCall
 
-__all__ = ["after_call", "before_call", "tell_denied"]
-
-log = Log("dshhooks.clients")
+__all__ = ["before_call", "sealed"]
 
 
 async def before_call(hooks: Hooks, event: ClientEvent, agent: ClientAgent, outbox: Outbox) -> Verdict:
-    run = _sealed(event, agent)
+    run = sealed(event, agent)
     decision: Any = _SILENCE
     plan = hooks.plan("tools_pre_execute", agent)
     if plan.active:
@@ -64,7 +57,12 @@ class _NoTools:
 _NO_TOOLS: Final[Any] = _NoTools()
 
 
-def _sealed(event: ClientEvent, agent: ClientAgent) -> ToolRun:
+def sealed(event: ClientEvent, agent: ClientAgent) -> ToolRun:
+    """Return the execution that stands for the client's call.
+
+    Raises:
+        Exception: Its arguments are nothing that can be sealed.
+    """
     run, fault = seal(ToolCall(event.call_id, event.tool, event.arguments, agent=agent), _NO_TOOLS)
     if fault is not None:
         raise fault
@@ -113,43 +111,3 @@ async def _admitted(hooks: Hooks, run: ToolRun, event: ClientEvent) -> str | Non
             )
         return refusal.reason
     return None
-
-
-async def tell_denied(hooks: Hooks, event: ClientEvent, agent: ClientAgent, reason: str) -> None:
-    plan = hooks.plan("tools_result", agent)
-    if plan.active:
-        run = _sealed(event, agent)
-        run.stage = DONE
-        await observe(plan, (run.execution, denial(reason)))
-
-
-async def after_call(hooks: Hooks, event: ClientEvent, agent: ClientAgent, _outbox: Outbox) -> Verdict:
-    run, result = _sealed(event, agent), _result(event)
-    verdict = NONE
-    plan = hooks.plan("tools_post_execute", agent)
-    if plan.active:
-        decision = await plan.run(plan, (run.execution, result), Accept())
-        contexts = tuple(context_texts(decision.contexts))
-        if isinstance(decision, Block):
-            result = blocked(decision)
-            verdict = Verdict("feedback", content_text(decision.feedback) or "the result was blocked", contexts)
-        else:
-            _say_if_replacing(decision, event)
-            result = with_contexts(result, decision.contexts)
-            verdict = Verdict("none", "", contexts)
-    run.stage = DONE
-    plan = hooks.plan("tools_result", agent)
-    if plan.active:
-        await observe(plan, (run.execution, result))
-    return verdict
-
-
-def _result(event: ClientEvent) -> ToolResult:
-    if event.error is not None:
-        return ToolFailure(ToolError(event.error))
-    return ToolSuccess(freeze(event.result), event.output)
-
-
-def _say_if_replacing(decision: Accept, event: ClientEvent) -> None:
-    if decision.content is not MISSING or decision.value is not MISSING:
-        log.warning("%s: a plugin replaced the result of %r; this client keeps its own", event.client.name, event.tool)

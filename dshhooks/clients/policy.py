@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from dshhooks.clients.agent import ClientAgent, Outbox
 from dshhooks.clients.event import ClientEvent
-from dshhooks.clients.judge_calls import after_call, before_call, tell_denied
-from dshhooks.clients.judge_turns import prompt, session_end, session_start, stop, subagent
 from dshhooks.clients.verdict import NONE, Verdict
 from dshhooks.engine.faults import is_fault, origin, plugin_failed
 from dshhooks.engine.hooks import Hooks
 from hookspecs.errors import HarnessError
 
 __all__ = ["HOOKS", "LATER", "judge"]
+
+Judges = Callable[[Hooks, ClientEvent, ClientAgent, Outbox], Awaitable[Verdict]]
 
 # The hooks an event asks, by its canonical kind: only plugins with one of these are needed for it.
 HOOKS: Final[dict[str, tuple[str, ...]]] = {
@@ -28,9 +29,6 @@ HOOKS: Final[dict[str, tuple[str, ...]]] = {
     "subagent:start": ("subagent_start",),
     "subagent:end": ("subagent_end",),
 }
-
-# The domains those hooks are in, and their observers' (the modules of ``hookspecs``), by the first half of the kind.
-_DOMAINS: Final = {"tool": ("tools", "operations")}
 
 # The observers of a call that was denied; nobody needs them before that.
 LATER: Final[dict[str, tuple[str, ...]]] = {"tool:before": ("tools_result",)}
@@ -51,9 +49,9 @@ async def judge(
     Raises:
         Exception: A plugin failed; what its failure means is the caller's business.
     """
-    judges = _JUDGES.get(event.kind)
-    if judges is None:
+    if event.kind not in _JUDGES:
         return NONE
+    judges: Judges = _judges(event.kind)
     try:
         verdict = await judges(hooks, event, agent, outbox)
     except BaseException as exc:
@@ -61,6 +59,8 @@ async def judge(
             raise
         raise explained(exc) from exc
     if verdict.kind == "deny" and event.kind == "tool:before":
+        from dshhooks.clients.judge_results import tell_denied
+
         late()
         await tell_denied(hooks, event, agent, verdict.reason)
     said = (*verdict.contexts, *outbox.contexts, *(outbox.steering if event.kind != "turn:stop" else ()))
@@ -73,14 +73,20 @@ def explained(exc: BaseException) -> BaseException:
     return plugin_failed(exc, note.hook, note.plugin) if note is not None and not isinstance(exc, HarnessError) else exc
 
 
-_JUDGES: Final[dict[str, Callable[[Hooks, ClientEvent, ClientAgent, Outbox], Awaitable[Verdict]]]] = {
-    "tool:before": before_call,
-    "tool:permission": before_call,
-    "tool:after": after_call,
-    "prompt:submit": prompt,
-    "session:start": session_start,
-    "session:end": session_end,
-    "turn:stop": stop,
-    "subagent:start": subagent,
-    "subagent:end": subagent,
+# By module and function: one process judges one event and imports one of them.
+_JUDGES: Final = {
+    "tool:before": "judge_calls:before_call",
+    "tool:permission": "judge_calls:before_call",
+    "tool:after": "judge_results:after_call",
+    "prompt:submit": "judge_turns:prompt",
+    "session:start": "judge_turns:session_start",
+    "session:end": "judge_turns:session_end",
+    "turn:stop": "judge_turns:stop",
+    "subagent:start": "judge_turns:subagent",
+    "subagent:end": "judge_turns:subagent",
 }
+
+
+def _judges(kind: str) -> Any:
+    module, _, function = _JUDGES[kind].partition(":")
+    return getattr(import_module(f"dshhooks.clients.{module}"), function)

@@ -7,14 +7,16 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from hookspecs.record import Record
+
 __all__ = ["HandleRequest", "Setting"]
 
 # The variables that choose configuration and plugins (api.md "Configuration").
 VARIABLES = ("DSHHOOKS_CONFIG", "DSHHOOKS_PLUGINS", "DSHHOOKS_DISABLE", "DSHHOOKS_NO_PLUGINS")
 
 
-@frozen
-class Setting:
+@frozen(eq=False, repr=False)
+class Setting(Record):
     """What selects the host a request is answered by; equal settings may share one.
 
     Args:
@@ -34,8 +36,8 @@ class Setting:
     environment: Mapping[str, str] = field(factory=dict, repr=False)
 
 
-@frozen
-class HandleRequest:
+@frozen(eq=False, repr=False)
+class HandleRequest(Record):
     """One event of a client, unread.
 
     Args:

@@ -1,7 +1,7 @@
 """Where a daemon stands and what starts it: one for each configuration of a user (issue 5, point 3).
 
-``python -m dshhooks.clients.serve`` is what the lean client starts, with the lock of the configuration handed down;
-``dshhooks serve`` takes the lock itself.
+The lean client starts :func:`main` by way of ``apart`` and hands down the lock of the configuration; ``dshhooks serve``
+takes the lock itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from attrs import field, frozen
 
 from dshhooks.clients import place, starter
-from dshhooks.clients.arguments import read_request
+from dshhooks.clients.arguments import read_request, working_folder
 from dshhooks.clients.request import Setting
 
 __all__ = ["IDLE", "Stand", "idle_seconds", "serve", "stand_here"]
@@ -53,8 +53,9 @@ def stand_here(switches: Sequence[str]) -> Stand:
     lasting, _ = place.split_environment(os.environb)
     words = [os.fsencode(word) for word in switches]
     package = os.fsencode(os.path.dirname(__file__))
-    name = place.identity(words, os.getcwdb(), lasting, package)
-    return Stand(place.directory(lasting), name, read_request(switches, b"", os.environ, os.getcwd()).setting)
+    here = working_folder()
+    name = place.identity(words, os.fsencode(here), lasting, package)
+    return Stand(place.directory(lasting), name, read_request(switches, b"", os.environ, here).setting)
 
 
 def idle_seconds() -> float:
@@ -91,7 +92,3 @@ def main() -> None:
     os.set_inheritable(starter.LOCK_FD, False)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     serve(stand_here(sys.argv[1:]), starter.LOCK_FD, idle_seconds())
-
-
-if __name__ == "__main__":
-    main()

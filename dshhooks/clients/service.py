@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dshhooks.clients.agent import ClientAgent, Outbox, collecting
-from dshhooks.clients.answer import SILENT, Answer, answer_for
-from dshhooks.clients.denial import CLIENTS
+from dshhooks.clients.answer import SILENT, Answer, answer_for, continuation_text
+from dshhooks.clients.denial import CLIENTS, clean
 from dshhooks.clients.direct import NeedsLoop, run_directly
 from dshhooks.clients.event import ClientEvent, EventError, read_event, read_payload
 from dshhooks.clients.failure import failed, failed_event
@@ -16,7 +16,7 @@ from dshhooks.clients.host import Host, full_host, lean_host
 from dshhooks.clients.policy import HOOKS, LATER, judge
 from dshhooks.clients.recognise import client_of
 from dshhooks.clients.request import HandleRequest, Setting
-from dshhooks.clients.state import continuations, forget_continuations, may_go_on
+from dshhooks.clients.state import MAX_CONTINUATIONS, forget_continuations, is_continuation, may_go_on
 from dshhooks.clients.verdict import Verdict
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks
@@ -116,16 +116,14 @@ def _limited(verdict: Verdict, event: ClientEvent, host: Host) -> Verdict:
     client, session = event.client.name, event.session_id
     if verdict.kind == "ask" and host.approval == "never":
         return Verdict("deny", f"{verdict.reason} (approval.policy is 'never')", verdict.contexts)
-    if event.kind == "prompt:submit" and event.prompt:
+    if event.kind == "prompt:submit" and event.prompt and not is_continuation(client, session, event.prompt):
         forget_continuations(client, session)
     if event.kind != "turn:stop":
         return verdict
     if verdict.kind != "continue":
         forget_continuations(client, session)
-    elif not may_go_on(client, session):
-        log.warning(
-            "%s: the turn went on %d times because of hooks; now it ends", client, continuations(client, session)
-        )
+    elif not may_go_on(client, session, clean(continuation_text(verdict))):
+        log.warning("%s: the turn went on %d times because of hooks; now it ends", client, MAX_CONTINUATIONS)
         return Verdict()
     return verdict
 
@@ -135,7 +133,8 @@ def _failed(request: HandleRequest, payload: Mapping[str, Any] | None, exc: Base
     reason = f"dshhooks could not judge this: {_told(exc)}"
     log.error("%s", reason if request.on_error == "deny" else f"{reason} (let through: --on-error allow)")
     if payload is None:
-        return Answer(*failed(request.client, request.stdin, dict(request.environment), reason, request.on_error))
+        wire = failed(request.client, request.stdin, dict(request.environment), reason, request.on_error)
+        return Answer(*wire, unread=reason if any(wire) else "")
     named = request.client if request.client in CLIENTS else client_of(payload, dict(request.environment)) or ""
     return Answer(*failed_event(named, payload, reason, request.on_error))
 

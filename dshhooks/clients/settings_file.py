@@ -67,17 +67,23 @@ class SettingsFile:
         """Put other contents in the place of the old ones; who may read and write it stays as it was."""
         _replace(Path(os.path.realpath(self.path)), data)
 
-    def keep(self, data: bytes) -> None:
-        """Keep what the file was before we were in it."""
+    @contextlib.contextmanager
+    def kept(self, data: bytes) -> Iterator[None]:
+        """Keep what the file was before we were in it, unless the block that puts us there raises."""
         _replace(self.backup, data, like=self.path)
+        try:
+            yield
+        except BaseException:
+            self.forget()
+            raise
 
     def forget(self) -> None:
         """Remove what was kept."""
         self.backup.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove the file, and the folders that are empty without it."""
-        self.path.unlink()
+        """Remove the file, and the folders that are empty without it; a link stays, and what it leads to goes."""
+        Path(os.path.realpath(self.path)).unlink()
         _remove_empty(folder for folder in self.path.parents if self.base in folder.parents)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # built into the interpreter, and typeshed has no stub for it
 import posix
-import sys
 import time
 
 __all__ = ["LOCK_FD", "MOST", "abandon", "is_crowded", "is_wanted", "start", "take_lock", "take_slot"]
@@ -27,13 +26,13 @@ MOST = 16
 SLOTS = 4
 
 
-def start(folder: bytes, name: str, switches: Sequence[bytes], environ: Mapping[bytes, bytes]) -> None:
+def start(folder: bytes, name: str, command: Sequence[str | bytes], environ: Mapping[bytes, bytes]) -> None:
     """Start a daemon in the background, if the user wants daemons and none holds this configuration's lock.
 
     Args:
         folder: The directory of this user's daemons.
         name: The configuration's.
-        switches: Its command line.
+        command: The program, by its absolute path, and its arguments.
         environ: Its environment.
     """
     if not is_wanted(environ):
@@ -51,7 +50,7 @@ def start(folder: bytes, name: str, switches: Sequence[bytes], environ: Mapping[
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
         child = posix.fork()
         if not child:
-            _detach(lock, mask, switches, environ)
+            _detach(lock, mask, command, environ)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, mask)
         posix.waitpid(child, 0)
     posix.close(lock)
@@ -138,7 +137,7 @@ def abandon(folder: bytes, name: str) -> None:
             pass  # another call was faster
 
 
-def _detach(lock: int, mask: Iterable[int], switches: Sequence[bytes], environ: Mapping[bytes, bytes]) -> NoReturn:
+def _detach(lock: int, mask: Iterable[int], command: Sequence[str | bytes], environ: Mapping[bytes, bytes]) -> NoReturn:
     """Become the daemon: a session and streams of its own, so that no agent waits for it, and nothing else open."""
     try:
         for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP, _signal.SIGALRM):
@@ -154,8 +153,6 @@ def _detach(lock: int, mask: Iterable[int], switches: Sequence[bytes], environ: 
             posix.dup2(lock, LOCK_FD)
         posix.set_inheritable(LOCK_FD, True)
         posix.closerange(LOCK_FD + 1, 1 << 16)
-        # -P: what lies in the working directory is the agent's to write and must not be imported.
-        command: list[str | bytes] = [sys.executable, "-P", "-m", "dshhooks.clients.serve", *switches]
-        posix.execve(sys.executable, command, dict(environ))
+        posix.execve(command[0], list(command), dict(environ))
     finally:
         posix._exit(1)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["MAX_CONTINUATIONS", "cache_folder", "continuations", "forget_continuations", "log_file", "log_records",
-           "may_go_on", "open_log", "state_folder"]  # fmt: skip
+__all__ = ["MAX_CONTINUATIONS", "cache_folder", "continuations", "forget_continuations", "is_continuation", "log_file",
+           "log_records", "may_go_on", "open_log", "state_folder"]  # fmt: skip
 
 # Codex and Gemini go on for as long as a hook says so (observed.md 4); Claude and qwen end it after eight.
 MAX_CONTINUATIONS = 8
@@ -29,6 +29,8 @@ def _under(variable: str, default: str) -> str:
     base = os.environ.get(variable, "")
     if not os.path.isabs(base):  # the rule of the XDG specification: a relative one does not count
         base = os.path.join(os.path.expanduser("~"), default)
+    if not os.path.isabs(base):  # no home: a list of plugins in the working directory would be the agent's to write
+        base = os.devnull
     return os.path.join(base, "dshhooks")
 
 
@@ -78,10 +80,15 @@ def _append(path: str) -> int:
 # -- continuations -----------------------------------------------------------------------------------------------------
 
 
-def may_go_on(client: str, session: str) -> bool:
+def may_go_on(client: str, session: str, text: str) -> bool:
     """Count one more continuation of a session's turn; say whether it is one too many.
 
     False as well where it cannot be counted: a turn that ends is better than one that never does.
+
+    Args:
+        client: The client.
+        session: Its session.
+        text: What the turn goes on with, as it is written.
     """
     if not session:
         return False
@@ -93,7 +100,7 @@ def may_go_on(client: str, session: str) -> bool:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(descriptor, str(count).encode())
+            os.write(descriptor, b"%d %d" % (count, _mark(text)))
         finally:
             os.close(descriptor)
     except OSError:
@@ -103,11 +110,29 @@ def may_go_on(client: str, session: str) -> bool:
 
 def continuations(client: str, session: str) -> int:
     """Return how often a session's turn went on because of a hook."""
+    return _counted(client, session)[0]
+
+
+def is_continuation(client: str, session: str, prompt: str) -> bool:
+    """Say whether a prompt is what the turn goes on with: Gemini submits that as if a user had written it."""
+    count, mark = _counted(client, session)
+    return count > 0 and mark == _mark(prompt)
+
+
+def _counted(client: str, session: str) -> tuple[int, int]:
     try:
         with open(_counter(client, session), "rb") as file:
-            return int(file.read(20))
+            count, mark = file.read(40).split()
+            return int(count), int(mark)
     except (OSError, ValueError):
-        return 0
+        return 0, 0
+
+
+def _mark(text: str) -> int:
+    """Return a number to know a text by; the text itself is nobody's to keep."""
+    from binascii import crc32
+
+    return crc32(text.strip().encode("utf-8", "replace"))
 
 
 def forget_continuations(client: str, session: str) -> None:

@@ -6,9 +6,7 @@ Every fact is measured (cases/clients/observed.md) unless ``unmeasured`` names i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
-
-from attrs import field, frozen
+from typing import Final, Literal, NamedTuple
 
 from dshhooks.clients.denial import GATES
 
@@ -17,8 +15,7 @@ __all__ = ["CLIENTS", "Client", "client_named"]
 Unit = Literal["seconds", "milliseconds"]
 
 
-@frozen
-class Client:
+class Client(NamedTuple):
     """One client.
 
     Args:
@@ -57,7 +54,7 @@ class Client:
     user_file: str
     trust: str = ""
     notes: tuple[str, ...] = ()
-    unmeasured: tuple[str, ...] = field(default=())
+    unmeasured: tuple[str, ...] = ()
 
     @property
     def gates(self) -> Mapping[str, str]:
@@ -103,7 +100,8 @@ _ROWS: Final = (
         "claude", "Claude Code", _CLAUDE_EVENTS, can_ask=True, can_approve=True, context=_TALKATIVE,
         feedback="added", can_rewrite=True, can_continue=True, continuation_cap=8, unit="seconds", timeout=60.0,
         project_file=".claude/settings.json", user_file=".claude/settings.json",
-        notes=("One handler of an unknown type switches off every hook of its file",),
+        notes=("One handler of an unknown type switches off every hook of its file",
+               "A project's settings can switch user hooks off (`disableAllHooks`) and set their variables (`env`)"),
         unmeasured=("timeout", "SubagentStart", "SubagentStop", "PreCompact"),
     ),
     Client(
@@ -114,7 +112,8 @@ _ROWS: Final = (
               "start `codex` in it, trust it, and trust the hooks in /hooks (again after every change), or pass "
               "--dangerously-bypass-hook-trust",
         notes=("One handler of an unknown type switches off every hook of its file",
-               "`apply_patch` through the shell fires no PostToolUse"),
+               "`apply_patch` through the shell is a `bash` call, and fires no PostToolUse",
+               "What is typed into a program that runs (`write_stdin`) fires no hook: deny shells that wait for input"),
         unmeasured=("timeout", "SubagentStart", "SubagentStop", "PermissionRequest"),
     ),
     Client(
@@ -131,7 +130,8 @@ _ROWS: Final = (
         feedback="context", can_rewrite=False, can_continue=True, continuation_cap=8, unit="milliseconds",
         timeout=60.0, project_file=".qwen/settings.json", user_file=".qwen/settings.json",
         notes=("Another hook that allows, later in its settings, beats our denial: ours must be last",
-               "It sends an empty prompt after every tool result; that is no prompt and is not asked about"),
+               "It sends an empty prompt after every tool result; that is no prompt and is not asked about",
+               "Without a terminal it was not seen to announce the start of a session"),
         unmeasured=("timeout", "SubagentStart", "SubagentStop", "PermissionRequest", "PreCompact"),
     ),
     Client(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
-from attrs import frozen
+from typing import Final, Literal, NamedTuple
 
 __all__ = ["NONE", "Verdict"]
 
 
-@frozen
-class Verdict:
+class Verdict(NamedTuple):
     """What came of an event.
 
     Args:

@@ -10,15 +10,11 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator
-from typing import Final
 
-from dshhooks.clients.fingerprint import Facts, config_files, facts_of, plugin_files
+from dshhooks.clients.fingerprint import TICK, config_files, facts_of, plugin_files, younger
 from dshhooks.clients.request import Setting
 
 __all__ = ["Watch"]
-
-# A file's time is that of the kernel's last tick, some milliseconds behind the clock.
-TICK: Final = 50_000_000
 
 
 class Watch:
@@ -53,12 +49,7 @@ class Watch:
         self._known = len(sys.modules)
         new = facts_of(path for path in _imported() if path not in self._facts)
         self._facts.update(new)
-        return next((path for path in new if self._is_younger(new, path)), "")
-
-    def _is_younger(self, facts: Facts, path: str) -> bool:
-        fact = facts[path]
-        # A time still to come says nothing: somebody's clock was wrong when the file was written.
-        return fact is not None and self._since < fact[0] <= time.time_ns()
+        return younger(new, self._since)
 
 
 def _imported() -> Iterator[str]:

@@ -15,12 +15,14 @@ __all__ = [
     "YOURSELF",
     "Wire",
     "answer",
+    "failure",
     "fields",
     "greeting",
     "lengths",
     "parse",
     "refusal",
     "request",
+    "told",
 ]
 
 TYPE_CHECKING = False
@@ -87,6 +89,16 @@ def answer(wire: Wire) -> bytes:
     """Return an answer as it is sent."""
     stdout, stderr, code = wire
     return b"A %d %d %d\n" % (code, len(stdout), len(stderr)) + stdout + stderr
+
+
+def failure(reason: str) -> bytes:
+    """Return what is sent where there is no answer."""
+    return b"E " + reason.encode("utf-8", "replace")
+
+
+def told(exc: BaseException) -> str:
+    """Return an exception as the reason of a denial."""
+    return f"dshhooks could not judge this: {type(exc).__name__}{': ' if str(exc) else ''}{exc}"
 
 
 def parse(data: bytes) -> Wire | None:

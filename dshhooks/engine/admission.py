@@ -16,8 +16,8 @@ __all__ = ["instantiate", "own_name", "refuse_misfit", "refuse_unmarked", "refus
 # What somebody hands over who meant its contents, or its namesake.
 _VALUES = frozenset({str, bytes, bool, int, float, list, tuple, dict, set, frozenset})
 
-# Nobody looks at what these answer, so a generator that nobody runs would go unnoticed.
-_SILENT = (Authority.OBSERVE, Authority.CHECKPOINT)
+# Nobody runs a generator that these return: an observer would go unnoticed, a guard would block everything.
+_SILENT = (Authority.OBSERVE, Authority.CHECKPOINT, Authority.REFUSE)
 
 
 def instantiate(plugin: type) -> object:
@@ -72,13 +72,17 @@ def refuse_misfit(plugin: str, hook: str, meta: HookMeta, function: Any, wrapper
         PluginError: It would have to wait where nobody can, stands where nobody may, or would never run.
     """
     where = f"plugin {plugin!r}, hook {hook!r}"
-    if meta.synchronous and (async_form(function) or inspect.iscoroutinefunction(function)):
+    if meta.synchronous and (async_form(function) or _waits(function, meta)):
         raise PluginError(f"{where}: this hook is called synchronously; use a plain `def`")
     if wrapper and not meta.wrappable:
         raise PluginError(f"{where}: a {meta.authority.value} hook takes no wrappers; nobody may stand in front of it")
     silent = meta.authority in _SILENT or (meta.authority is Authority.CONTRIBUTE and meta.synchronous)
     if silent and not wrapper and not meta.generator and _yields(function):
         raise PluginError(f"{where}: a function with `yield` would never run here; return instead")
+
+
+def _waits(function: Any, meta: HookMeta) -> bool:
+    return inspect.iscoroutinefunction(function) or (meta.generator and inspect.isasyncgenfunction(function))
 
 
 def _yields(function: Any) -> bool:

@@ -8,14 +8,28 @@ from __future__ import annotations
 
 import sys
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hookspecs.errors import HarnessError, PluginFailedError, error_message
 
 if TYPE_CHECKING:
     from dshhooks.engine.plan import Implementation
 
-__all__ = ["HookNote", "add_note", "blamed", "discard", "for_host", "is_fault", "origin", "plugin_failed"]
+__all__ = [
+    "CONFIDENTIAL",
+    "HookNote",
+    "add_note",
+    "blamed",
+    "discard",
+    "for_host",
+    "is_fault",
+    "origin",
+    "plugin_failed",
+]
+
+# What breaks in these hooks is logged and traced by its type only: a guard's exception may hold what it guards
+# (spec/operations.md 1.9, X1).
+CONFIDENTIAL: Final = frozenset({"operation", "operation_guard"})
 
 
 class HookNote(str):

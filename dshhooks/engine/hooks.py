@@ -8,10 +8,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
-from attrs import define
 
 from dshhooks.engine.admission import instantiate, own_name, refuse_misfit, refuse_unmarked, refuse_value
 from dshhooks.engine.chain import around, collect, first, run_now, strictest
@@ -56,8 +55,7 @@ class Registration:
         self.dispose()
 
 
-@define
-class _Spec:
+class _Spec(NamedTuple):
     meta: HookMeta
     args: tuple[str, ...]
 

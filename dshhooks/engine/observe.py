@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from inspect import isawaitable
 from typing import Any
 
-from dshhooks.engine.faults import discard, is_fault
+from dshhooks.engine.faults import CONFIDENTIAL, discard, is_fault
 from dshhooks.engine.logs import Log
 from dshhooks.engine.plan import Implementation, Plan
 from hookspecs.errors import error_chain
@@ -94,7 +94,8 @@ async def _waited_for(impl: Implementation, answer: Any) -> None:
 
 
 def _logged(impl: Implementation, exc: BaseException) -> BaseException:
-    log.warning("plugin %r failed in hook %r and was ignored: %s", impl.plugin, impl.hook, described(exc))
+    said = type(exc).__name__ if impl.hook in CONFIDENTIAL else described(exc)
+    log.warning("plugin %r failed in hook %r and was ignored: %s", impl.plugin, impl.hook, said)
     return exc
 
 

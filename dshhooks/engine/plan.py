@@ -14,12 +14,13 @@ import pluggy
 from attrs import frozen
 
 from hookspecs.markers import ASYNC_WRAPPER, HookMeta
+from hookspecs.record import Record
 
 __all__ = ["ChainLink", "Implementation", "Plan", "async_form", "compile_plan"]
 
 
-@frozen
-class ChainLink:
+@frozen(eq=False, repr=False)
+class ChainLink(Record):
     """One place in an effective chain, as shown to people.
 
     Args:

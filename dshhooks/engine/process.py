@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,6 +22,9 @@ __all__ = ["Command", "Ended", "run_process"]
 _UNKILLABLE_AFTER: Final = 2.0
 # Without handles for children (no Linux, or an old one), one is looked after at least this often, in seconds.
 _LONGEST_PAUSE: Final = 0.04
+# Where there is no waiting, SIGKILL is looked after so often, with so many seconds between.
+_LOOKS: Final = 100
+_PAUSE: Final = 0.005
 
 
 @frozen(kw_only=True)
@@ -90,18 +94,22 @@ async def run_process(command: Command) -> Ended:
 
 
 async def _run(command: Command, tree: ProcessTree) -> Ended:
-    with Output(command.stdout_limit) as out, Output(command.stderr_limit) as err, Input(command.stdin) as given:
+    with (
+        Output(command.stdout_limit) as out,
+        Output(command.stderr_limit) as err,
+        Input(command.stdin) as given,
+        Watch() as watch,  # before there is a process: who has no file left for it does not start one
+    ):
         finished = False
         with _start(command, tree.environment, given, out, err) as child:
             tree.leader = child.pid
             try:
                 with anyio.move_on_after(command.timeout) as limit:
-                    await _follow(child, given, out, err, command.drain_grace)
+                    await _follow(child, watch, given, out, err, command.drain_grace)
                 finished = not limit.cancelled_caught
             finally:
                 if not finished:
-                    with anyio.CancelScope(shield=True):
-                        await _end(child, tree, (out, err), command.kill_grace)
+                    await _end(child, watch, tree, (out, err), command.kill_grace)
             return Ended(child.code, bytes(out.kept), bytes(err.kept), out.truncated, err.truncated,
                          finished and not (out.ended and err.ended), not finished)  # fmt: skip
 
@@ -113,21 +121,22 @@ def _start(command: Command, env: Mapping[str, str], given: Input, out: Output, 
         given.close_theirs()  # the other two later: see `_follow`
 
 
-async def _follow(child: Child, given: Input, out: Output, err: Output, grace: float) -> None:
-    with Watch() as watch:
-        if not given.react():  # most payloads fit into the pipe
-            watch.add(given)
-        for output in (out, err):
-            watch.add(output)
-        await _exit(child, watch)
-        # Only now: the end of each pipe would have woken us once more, just before the end of the child does.
-        for output in (out, err):
-            output.close_theirs()
-            output.read_to_end()
-        if not (out.ended and err.ended):  # a child of it holds a pipe, or there is more than fits into one
-            with anyio.move_on_after(grace):
-                while not (out.ended and err.ended):
-                    await watch.turn()
+async def _follow(child: Child, watch: Watch, given: Input, out: Output, err: Output, grace: float) -> None:
+    if given.react():  # most payloads fit into the pipe
+        given.close()
+    else:
+        watch.add(given)
+    for output in (out, err):
+        watch.add(output)
+    await _exit(child, watch)
+    # Only now: the end of each pipe would have woken us once more, just before the end of the child does.
+    for output in (out, err):
+        output.close_theirs()
+        output.read_to_end()
+    if not (out.ended and err.ended):  # a child of it holds a pipe, or there is more than fits into one
+        with anyio.move_on_after(grace):
+            while not (out.ended and err.ended):
+                await watch.turn()
 
 
 async def _exit(child: Child, watch: Watch) -> None:
@@ -144,7 +153,29 @@ async def _exit(child: Child, watch: Watch) -> None:
         pause = min(pause * 2, _LONGEST_PAUSE)
 
 
-async def _end(child: Child, tree: ProcessTree, outputs: tuple[Output, ...], grace: float) -> None:
+async def _end(child: Child, watch: Watch, tree: ProcessTree, outputs: tuple[Output, ...], grace: float) -> None:
+    """End all of it and collect the process itself, whatever happens meanwhile.
+
+    An asyncio host may cancel its task a second time, which no shield keeps off; there may be no file or thread left to
+    do it properly. Then it is done at once.
+    """
+    try:
+        with anyio.CancelScope(shield=True):
+            await _end_gently(child, watch, tree, outputs, grace)
+    except BaseException:
+        _end_at_once(child, tree)
+        raise
+
+
+def _end_at_once(child: Child, tree: ProcessTree) -> None:
+    """SIGKILL to all of it, again and again until nothing is left, in this thread and without waiting for anything."""
+    for _ in range(_LOOKS):
+        if not tree.send(signal.SIGKILL) and child.react():
+            return
+        time.sleep(_PAUSE)
+
+
+async def _end_gently(child: Child, watch: Watch, tree: ProcessTree, outputs: tuple[Output, ...], grace: float) -> None:
     """SIGTERM to all of it, the grace, SIGKILL until nothing is left; then collect the process itself."""
     # A limiter of its own: with all worker threads taken, ending a process must not wait for them.
     limiter = anyio.CapacityLimiter(1)
@@ -164,7 +195,7 @@ async def _end(child: Child, tree: ProcessTree, outputs: tuple[Output, ...], gra
 
     if grace <= 0 or not await gone(signal.SIGTERM, grace):
         await gone(signal.SIGKILL, _UNKILLABLE_AFTER)
-    with Watch() as watch, anyio.move_on_after(_UNKILLABLE_AFTER):
+    with anyio.move_on_after(_UNKILLABLE_AFTER):
         await _exit(child, watch)
     for output in outputs:
         output.read_to_end()

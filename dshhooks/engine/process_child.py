@@ -52,8 +52,13 @@ class Child:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up the handle."""
         if self._handle >= 0:
             os.close(self._handle)
+            self._handle = -1
 
     def fileno(self) -> int:
         """Return the handle, which becomes readable when it ends; -1: there is none, one has to look repeatedly."""

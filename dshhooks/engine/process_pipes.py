@@ -33,6 +33,10 @@ class Watched(Protocol):
         """Do what can be done without waiting; say whether that was the last of it."""
         ...
 
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
 
 class Watch:
     """Waits for several files in one task: a task for each costs more than most of what hooks do."""
@@ -48,15 +52,18 @@ class Watch:
         self._selector.close()
 
     def add(self, watched: Watched) -> None:
-        """Have it react from now on, until it is over."""
-        self._selector.register(watched.fileno(), watched.events, watched)
+        """Have it react from now on, until it is over; then its file is closed."""
+        if watched.fileno() not in self._selector.get_map():
+            self._selector.register(watched.fileno(), watched.events, watched)
 
     async def turn(self) -> None:
         """Wait until one of them is ready, and have those that are react."""
         await anyio.wait_readable(self._selector.fileno())
         for key, _ in self._selector.select(0):
             if key.data.react():
+                # First this: a fork of the host may hold the file as well, and closed here it would stay ready there.
                 self._selector.unregister(key.fileobj)
+                key.data.close()
 
 
 class _Pipe:
@@ -77,7 +84,7 @@ class _Pipe:
             os.close(self.theirs)
             self.theirs = -1
 
-    def close_ours(self) -> None:
+    def close(self) -> None:
         """Close our end."""
         if self.ours >= 0:
             os.close(self.ours)
@@ -85,7 +92,7 @@ class _Pipe:
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         self.close_theirs()
-        self.close_ours()
+        self.close()
 
 
 class Output(_Pipe):
@@ -136,7 +143,7 @@ class Output(_Pipe):
 
 
 class Input(_Pipe):
-    """What a process is given; its end is closed when it has everything."""
+    """What a process is given. Whoever has it react closes it when it is over: that is the end of its stdin."""
 
     events: ClassVar[int] = selectors.EVENT_WRITE
 
@@ -159,5 +166,4 @@ class Input(_Pipe):
             return False
         except OSError:
             pass  # it has closed its stdin, or is gone
-        self.close_ours()
         return True

@@ -10,23 +10,12 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Final
+
+from dshhooks.engine.processes import MARK, ProcessEntry, is_the_same, newest
 
 __all__ = ["MARK", "ProcessTree"]
-
-# Marks add up, so that what a nested run starts is still found by the outer one.
-MARK: Final = "DSHHOOKS_COMMAND"
-
-_PROC: Final = "/proc"
-
-
-class _Entry(NamedTuple):
-    pid: int
-    parent: int
-    group: int
-    session: int
-    started: int
 
 
 class ProcessTree:
@@ -39,6 +28,7 @@ class ProcessTree:
 
     def __init__(self, environment: Mapping[str, str], mark: str | None = None) -> None:
         self.mark: Final = mark or secrets.token_hex(8)
+        # Marks add up, so that what a nested run starts is still found by the outer one.
         outer = environment.get(MARK)
         self.environment = {**environment, MARK: f"{outer}:{self.mark}" if outer else self.mark}
         self.leader = -1
@@ -56,9 +46,10 @@ class ProcessTree:
 
         Reads ``/proc``: a matter of milliseconds, for a worker thread.
         """
-        if not os.path.exists(f"{_PROC}/self/stat"):
-            return self._send_group(number)
-        members = self._members()
+        try:
+            members = self._members()
+        except OSError:
+            return self._send_group(number)  # there is no such thing here, or no file left to read it with
         # The group in one step, which no fork gets ahead of; only while somebody is in it: numbers are used again.
         if number and any(member.group == self.leader for member in members):
             self._send_group(number)
@@ -76,8 +67,8 @@ class ProcessTree:
             return False
         return True
 
-    def _members(self) -> list[_Entry]:
-        running = list(_running())
+    def _members(self) -> list[ProcessEntry]:
+        running = newest()
         found = {entry.pid for entry in running if self._belongs(entry)}
         while more := {entry.pid for entry in running if entry.parent in found} - found:
             found |= more
@@ -85,38 +76,13 @@ class ProcessTree:
         self._seen.update((entry.pid, entry.started) for entry in members)
         return members
 
-    def _belongs(self, entry: _Entry) -> bool:
+    def _belongs(self, entry: ProcessEntry) -> bool:
         if self.leader in (entry.pid, entry.group, entry.session) or (entry.pid, entry.started) in self._seen:
             return True
-        try:
-            with open(f"{_PROC}/{entry.pid}/environ", "rb") as file:
-                return self._sought in file.read()
-        except OSError:
-            return False  # gone, or somebody else's
+        return self._sought in entry.marks
 
 
-def _running() -> Iterator[_Entry]:
-    for name in os.listdir(_PROC):
-        if name.isdecimal():
-            entry = _read(int(name))
-            if entry is not None:
-                yield entry
-
-
-def _read(pid: int) -> _Entry | None:
-    """Read one process; ``None``: it is gone, or ended and not yet collected."""
-    try:
-        with open(f"{_PROC}/{pid}/stat", "rb") as file:
-            line = file.read()
-    except OSError:
-        return None
-    state, *numbers = line[line.rindex(b")") + 2 :].split()  # the name before may hold spaces and parentheses
-    if state in (b"Z", b"X"):
-        return None
-    return _Entry(pid, int(numbers[0]), int(numbers[1]), int(numbers[2]), int(numbers[18]))
-
-
-def _send(entry: _Entry, number: int) -> None:
+def _send(entry: ProcessEntry, number: int) -> None:
     """Signal one process through a handle: its number may be a stranger's by now."""
     try:
         handle = os.pidfd_open(entry.pid)
@@ -126,7 +92,7 @@ def _send(entry: _Entry, number: int) -> None:
         _send_by_number(entry, number)
         return
     try:
-        if _is_the_same(entry):
+        if is_the_same(entry):
             signal.pidfd_send_signal(handle, number)
     except OSError:
         return
@@ -134,15 +100,10 @@ def _send(entry: _Entry, number: int) -> None:
         os.close(handle)
 
 
-def _send_by_number(entry: _Entry, number: int) -> None:
+def _send_by_number(entry: ProcessEntry, number: int) -> None:
     """Signal one process where there are no handles (an old kernel, or a Python built for one)."""
     try:
-        if _is_the_same(entry):
+        if is_the_same(entry):
             os.kill(entry.pid, number)
     except OSError:
         return
-
-
-def _is_the_same(entry: _Entry) -> bool:
-    now = _read(entry.pid)
-    return now is not None and now.started == entry.started

@@ -15,12 +15,12 @@ from typing import Any
 
 from attrs import define, field
 
-from dshhooks.engine.faults import discard
+from dshhooks.engine.faults import CONFIDENTIAL, discard
 from dshhooks.engine.plan import Implementation
 from hookspecs.decisions import ApprovalOutcome, Ask, Block, BlockPrompt, Deny
 from hookspecs.errors import error_message
 from hookspecs.execution import ToolFailure, ToolSuccess
-from hookspecs.operations import Denial
+from hookspecs.operations import Denial, denial_fault
 
 __all__ = ["Trace", "TraceRecord", "current_trace", "instrument", "note_shadow", "outcome_of", "phase"]
 
@@ -96,7 +96,7 @@ def _timed(trace: Trace, record: TraceRecord) -> Iterator[None]:
     try:
         yield
     except BaseException as exc:
-        record.outcome, record.detail = outcome_of(exc)
+        record.outcome, record.detail = outcome_of(exc, record.hook)
         raise
     finally:
         record.seconds += perf_counter() - started
@@ -116,8 +116,8 @@ def outcome_of(answer: Any, hook: str = "") -> tuple[str, str]:
     """Put an answer to ``hook`` into a word and a detail, for people."""
     if answer is None:
         return "abstain", ""
-    if isinstance(answer, Denial):
-        return "deny", str(answer)
+    if hook in CONFIDENTIAL:
+        return _without_text(answer)
     if isinstance(answer, BaseException):
         return "raised", f"{type(answer).__name__}: {error_message(answer)}"
     if isinstance(answer, (Deny, Ask, BlockPrompt)):
@@ -135,6 +135,15 @@ def outcome_of(answer: Any, hook: str = "") -> tuple[str, str]:
         return answer.value, ""
     if isinstance(answer, str) and hook == "tools_guard":
         return "deny", answer
+    return type(answer).__name__.lower(), ""
+
+
+def _without_text(answer: Any) -> tuple[str, str]:
+    """Show a denial, which is meant to be shown, and of everything else its type only."""
+    if isinstance(answer, Denial) and denial_fault(answer.code, answer.reason) is None:
+        return "deny", str(answer)
+    if isinstance(answer, BaseException):
+        return "raised", type(answer).__name__
     return type(answer).__name__.lower(), ""
 
 

@@ -79,15 +79,16 @@ class AdapterStream:
 
     Args:
         service: Knows the adapters.
-        config: The configuration that was prepared, if one was.
+        prepared: The request that was prepared, if one was.
         route: The adapter bound to it. A wrapper that asks for something else gets that one's adapter.
         around: Stands around every attempt; what it raises itself is no failure of the adapter.
     """
 
     def __init__(
-        self, service: LlmService, config: LlmCallConfig | None, route: Route | None, around: Around | None = None
+        self, service: LlmService, prepared: GenerateOptions | None, route: Route | None, around: Around | None = None
     ) -> None:
-        self._service, self._config, self._route, self._around = service, config, route, around
+        self._service, self._prepared, self._route, self._around = service, prepared, route, around
+        self._exactly: tuple[GenerateOptions | None, Any] = None, None  # as ``around`` was shown it, and for whom
         self._opened: list[AsyncIterator[StreamChunk]] = []
         self.raised: list[BaseException] = []
 
@@ -96,7 +97,8 @@ class AdapterStream:
         if self._around is None:
             chunks = self._chunks(options)
         else:
-            chunks = self._around(self._exact(options), lambda: self._chunks(options))
+            exact = self._exact(options)
+            chunks = self._around(exact, lambda: self._chunks(exact))
         self._opened.append(chunks)
         return chunks
 
@@ -124,19 +126,30 @@ class AdapterStream:
             await close(chunks)
 
     def _adapter(self, options: GenerateOptions) -> Any:
-        bound = self._route if options.config == self._config else None
-        return (bound or self._service.route(options.provider)).adapter
+        return (self._bound(options) or self._service.route(options.provider)).adapter
+
+    def _bound(self, options: GenerateOptions) -> Route | None:
+        prepared = self._prepared
+        if self._route is None or prepared is None:
+            return None
+        return self._route if options is prepared or options.config == prepared.config else None
 
     def _exact(self, options: GenerateOptions) -> GenerateOptions:
         """Return the request as its adapter gets it; as it is when there is no adapter, which reading it will say."""
         try:
-            return self._service.visible(options, self._adapter(options))
+            adapter = self._adapter(options)
         except LlmError:
             return options
+        exact = self._service.visible(options, adapter)
+        self._exactly = exact, adapter
+        return exact
 
     def _start(self, options: GenerateOptions) -> AsyncIterator[StreamChunk]:
         adapter = self._adapter(options)
-        chunks = adapter.stream(self._service.visible(options, adapter))
+        shown, to = self._exactly
+        if options is not shown or adapter is not to:
+            options = self._service.visible(options, adapter)
+        chunks = adapter.stream(options)
         if not isinstance(chunks, AsyncIterator):
             discard(chunks)
             what = f"{type(adapter).__name__}.stream() returned {type(chunks).__name__}, not an async iterator"

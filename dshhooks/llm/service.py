@@ -147,7 +147,7 @@ class LlmService:
             Exception: What an ``llm_stream`` hook raised, with a note naming it.
         """
         bound = prepared.take(options) if prepared is not None else None
-        adapter = AdapterStream(self, prepared.config if prepared is not None else None, bound, around)
+        adapter = AdapterStream(self, options if prepared is not None else None, bound, around)
         plan = self._hooks.plan("llm_stream", agent)
         if not plan.active:
             return ModelStream(await adapter.open(options), adapter)
@@ -180,7 +180,9 @@ class LlmService:
     def visible(self, options: GenerateOptions, adapter: Any) -> GenerateOptions:
         """Return the request without replay state that another adapter left in its messages."""
         messages = options.messages
-        if not any(_replays(message) for message in messages):
+        # In one expression: every request asks it of every message before it.
+        if not [told for message in messages
+                if isinstance(told := message.provenance, AssistantProvenance) and told.replay_state is not MISSING]:  # fmt: skip
             return options
         kept = tuple(self._shown(message, adapter) for message in messages)
         if all(mine is theirs for mine, theirs in zip(kept, messages, strict=True)):
@@ -199,7 +201,3 @@ class LlmService:
     def _welcome(self, plugin: str) -> Callable[[], None]:
         own = Belongings(self, ("register_adapter",))
         return contribute(self._hooks, "register_llm_adapters", plugin, own)
-
-
-def _replays(message: Message) -> bool:
-    return isinstance(message.provenance, AssistantProvenance) and message.provenance.replay_state is not MISSING

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from dshhooks.operations.errors import CallError
 from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.payloads import PAYLOADS, Payload
-from dshhooks.operations.snapshot import freeze, shown_again
+from dshhooks.operations.snapshot import freeze, only_plain, shown_again
 
 __all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "frozen_call", "utc_now"]
 
@@ -53,7 +53,8 @@ class Cause:
 shown_again(Coordinates, Cause)
 
 
-@frozen
+# Without slots: one of each is made for every operation, and attrs fills a dict several times faster.
+@frozen(slots=False)
 class Call:
     """An operation that begins. Callbacks get a frozen copy; ``repr`` and :meth:`describe` hold no payload text.
 
@@ -78,7 +79,7 @@ class Call:
         return _described(self)
 
 
-@frozen
+@frozen(slots=False)
 class Result:
     """An operation that has finished: the call's identity and payload, terminal fields filled.
 
@@ -143,8 +144,8 @@ def frozen_call(call: Call) -> Call:
     Raises:
         SnapshotError: Something in it could, and nobody here knows how to copy it.
     """
-    payload, name = freeze(call.payload), freeze(call.agent_name)
-    coordinates, cause = freeze(call.coordinates), freeze(call.cause)
+    payload = call.payload if only_plain(call.payload) else freeze(call.payload)
+    name, coordinates, cause = freeze(call.agent_name), freeze(call.coordinates), freeze(call.cause)
     if payload is call.payload and coordinates is call.coordinates and cause is call.cause and name is call.agent_name:
         return call
     return attrs.evolve(call, payload=payload, coordinates=coordinates, agent_name=name, cause=cause)

@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import Context, ContextVar
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from attrs import field, frozen
-
-from dshhooks.operations.token import CancelToken
+from dshhooks.operations.token import FINISHED, CancelToken
 
 if TYPE_CHECKING:
     from dshhooks.operations.call import Call
 
-__all__ = ["CurrentOperation", "Driven", "adopt", "current_operation", "enter", "run_in"]
+__all__ = ["CurrentOperation", "Driven", "adopt", "current_operation", "enter", "operation_of", "run_in"]
 
 T = TypeVar("T")
 
 
-@frozen(eq=False)
+# One lock for all operations, held for one assignment.
+_making: Final = threading.Lock()
+
+
 class CurrentOperation:
     """The operation some code runs in. It can be tightened; nothing loosens, shields or detaches it (P5).
 
     Args:
         call: Its frozen description.
-        token: Its cancellation.
+        outer: The operation around it.
     """
 
-    call: Call
-    token: CancelToken = field(repr=False)
+    __slots__ = ("_call", "_outer", "_over", "_token")
+
+    def __init__(self, call: Call, outer: CurrentOperation | None) -> None:
+        self._call, self._outer = call, outer
+        self._token: CancelToken | None = None  # most operations are over before anybody asks for it
+        self._over = False
+
+    @property
+    def call(self) -> Call:
+        """Its frozen description."""
+        return self._call
+
+    @property
+    def token(self) -> CancelToken:
+        """Its cancellation; dead after the finish."""
+        return self._token or self._made()
+
+    def _made(self) -> CancelToken:
+        made = CancelToken(self._outer.token if self._outer is not None else None)
+        with _making:
+            token = self._token = self._token or made
+        if token is not made:  # another thread was faster
+            made.release()
+        if self._over:  # looked at only now: whoever ends it in between has met the token
+            token.release()
+        return token
+
+    def release(self) -> None:
+        """End its cancellation: whoever has the token, or asks for it from now on, sees itself cancelled (F3)."""
+        self._over = True
+        if self._token is not None:
+            self._token.release()
 
     def cancel(self, reason: Any = None) -> None:
         """Cancel this operation and what runs inside it; the work around it goes on."""
@@ -42,12 +74,17 @@ class CurrentOperation:
     @property
     def cancelled(self) -> bool:
         """True once it, or one around it, was cancelled."""
-        return self.token.cancelled
+        if self._token is not None:
+            return self._token.cancelled
+        return self._over or (self._outer is not None and self._outer.cancelled)
 
     @property
     def deadline(self) -> float:
         """The earliest deadline that holds here; ``inf`` for none."""
         return self.token.deadline
+
+    def __repr__(self) -> str:
+        return f"CurrentOperation(call={self._call!r})"
 
 
 _current: ContextVar[CurrentOperation | None] = ContextVar("dshhooks_operation", default=None)
@@ -57,6 +94,11 @@ _probe: ContextVar[object] = ContextVar("dshhooks_operation_probe")
 def current_operation() -> CurrentOperation | None:
     """Return the innermost observed operation this code runs in, or ``None``."""
     return _current.get()
+
+
+def operation_of(context: Context) -> CurrentOperation | None:
+    """Return the innermost observed operation of a context, or ``None``."""
+    return context.get(_current)
 
 
 def enter(context: Context, operation: CurrentOperation | None) -> None:
@@ -77,19 +119,17 @@ def run_in(context: Context, fn: Callable[..., T], *args: Any) -> T:
 
     A context cannot be entered twice. Inside itself the call is direct; elsewhere it gets a copy.
     """
-    begun = False
-
-    def call() -> T:
-        nonlocal begun
-        begun = True
-        return fn(*args)
-
     try:
-        return context.run(call)
-    except RuntimeError:
-        if begun:
+        return context.run(_called, fn, args)
+    except RuntimeError as exc:
+        if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
             raise
+    # Nothing further in raised it: the context could not be entered.
     return fn(*args) if _is_current(context) else context.copy().run(fn, *args)
+
+
+def _called(fn: Callable[..., T], args: tuple[Any, ...]) -> T:
+    return fn(*args)  # from a frame of its own, which an exception shows to have been reached
 
 
 def _is_current(context: Context) -> bool:
@@ -99,6 +139,16 @@ def _is_current(context: Context) -> bool:
         return context.get(_probe) is mark
     finally:
         _probe.reset(token)
+
+
+async def _nothing() -> AsyncGenerator[None, None]:
+    yield
+
+
+_item: Any = anext(_nothing())
+_item.close()  # nobody awaits it, and since 3.13 that is a warning
+# What can be sent to and thrown into as it is: a coroutine, and the next item of an asynchronous generator.
+_DRIVABLE: Final = frozenset({CoroutineType, type(_item)})
 
 
 class Driven:
@@ -113,7 +163,7 @@ class Driven:
 
     def __init__(self, context: Context, awaitable: Awaitable[Any]) -> None:
         self._context = context
-        self._coroutine = awaitable if type(awaitable) is CoroutineType else _awaited(awaitable)
+        self._coroutine: Any = awaitable if type(awaitable) in _DRIVABLE else _awaited(awaitable)
 
     def __await__(self) -> Generator[Any, Any, Any]:
         context, coroutine = self._context, self._coroutine
@@ -121,9 +171,18 @@ class Driven:
         value: Any = None
         while True:
             try:
-                asked = _step(context, step, value)
+                asked = context.run(step, value)
             except StopIteration as stop:
                 return stop.value
+            except RuntimeError as exc:
+                if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
+                    raise  # from further in: a coroutine leaves a frame of its own
+                asked = _elsewhere
+            if asked is _elsewhere:
+                try:
+                    asked = run_in(context, step, value)
+                except StopIteration as stop:
+                    return stop.value
             try:
                 value = yield asked
                 step = coroutine.send
@@ -131,14 +190,7 @@ class Driven:
                 step, value = coroutine.throw, exc
 
 
-def _step(context: Context, step: Callable[..., Any], value: Any) -> Any:
-    """Like :func:`run_in` without its closure: a coroutine always leaves a frame of its own when it raises."""
-    try:
-        return context.run(step, value)
-    except RuntimeError as exc:
-        if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
-            raise
-    return run_in(context, step, value)
+_elsewhere: Final = object()
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:

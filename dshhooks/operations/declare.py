@@ -42,10 +42,12 @@ class Around:
         operation: Any operation.
         begin: ``begin(call)``, plain. Returns ``finish(result)`` or ``None``; a generator function yields once and is
             sent the result.
+        plugin: Whose it is, to be named when it fails; empty for the host's own.
     """
 
     operation: Operation
     begin: Callable[[Any], Any]
+    plugin: str = ""
 
 
 @frozen

@@ -37,6 +37,18 @@ class DriftChange:
     old: Any
     new: Any
 
+    def __str__(self) -> str:
+        if isinstance(self.old, tuple) and isinstance(self.new, tuple):
+            gone = [f"-{name}" for name in self.old if name not in self.new]
+            came = [f"+{name}" for name in self.new if name not in self.old]
+            if gone or came:
+                return f"{self.category}: {' '.join((*gone, *came))}"
+        return f"{self.category}: {_said(self.old)} -> {_said(self.new)}"
+
+
+def _said(value: Any) -> str:
+    return ", ".join(value) if value and isinstance(value, tuple) else repr(value) if value else "none"
+
 
 @frozen
 class Assessment:
@@ -107,6 +119,6 @@ def decide(assessment: Assessment, *, allow_policy_drift: bool = False, decider:
 
 
 def _rejected(assessment: Assessment) -> DriftRejectedError:
-    said = "; ".join(f"{each.category}: {each.old!r} -> {each.new!r}" for each in assessment.changes) or "no change"
+    said = "; ".join(map(str, assessment.changes)) or "no change"
     hint = "allow_policy_drift=True, or dshhooks run --allow-policy-drift, accepts another policy revision"
     return DriftRejectedError(f"the session is not resumed under what has changed ({said}); {hint}", assessment)

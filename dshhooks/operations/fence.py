@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Generic, TypeVar
 
-from dshhooks.operations.journal import Append, observed_write
+from dshhooks.operations.journal import Append, begin_append, observed_write
 from hookspecs.errors import HarnessError
 
 __all__ = ["Delegate", "Middleware", "delegated_once", "observing"]
@@ -22,7 +22,7 @@ Middleware = Callable[[Delegate], Delegate | None]
 
 def observing(append: Append) -> Middleware:
     """Return the middleware that shows the fence to those who observe appends."""
-    return lambda write: lambda: observed_write([append], write)
+    return lambda write: lambda: observed_write(map(begin_append, [append]), write)
 
 
 async def delegated_once(middleware: Middleware, write: Callable[[], Awaitable[T]]) -> T:

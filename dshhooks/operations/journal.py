@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -20,7 +20,8 @@ from dshhooks.operations.scope import Scope
 from dshhooks.operations.token import FINISHED, CancelToken
 from dshhooks.operations.verdict import is_genuine_cancellation
 
-__all__ = ["FAMILIES", "Append", "Record", "describe_event", "observed_write", "with_hooks"]
+__all__ = ["FAMILIES", "Append", "Record", "begin_append", "begin_event", "describe_event", "observed_write",
+           "with_hooks"]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -84,7 +85,7 @@ class _ObservedJournal:
             found = self._describe(record)
         except Exception:  # noqa: BLE001 - what cannot be described is written all the same (J3)
             found = None
-        return await observed_write([Append(self._runner, found, self._session_id)], write)
+        return await observed_write(map(begin_append, [Append(self._runner, found, self._session_id)]), write)
 
 
 class _IdempotentJournal(_ObservedJournal):
@@ -101,7 +102,7 @@ class Append:
         runner: Whom.
         record: What it is; one that is no :class:`Record` of a known family is written unobserved.
         session_id: Whose journal.
-        context: What it was appended in, if that was elsewhere; a copy that nothing else enters.
+        context: A copy of what it was appended in, if that was elsewhere; becomes its operation's own.
     """
 
     runner: Runner
@@ -110,11 +111,15 @@ class Append:
     context: Context | None = None
 
 
-async def observed_write(appends: Sequence[Append], write: Callable[[], Awaitable[T]]) -> T:
+async def observed_write(begun: Iterable[Scope | None], write: Callable[[], Awaitable[T]]) -> T:
     """Write records with one write, each observed for itself: all begin before it and finish after it, in order.
 
     A single record is written in its operation's context; several have no context in common, so those are written in
     the caller's.
+
+    Args:
+        begun: Begins the operations while it is read; ``None`` for what is written unobserved.
+        write: The write.
 
     Returns:
         What the write returned.
@@ -125,8 +130,7 @@ async def observed_write(appends: Sequence[Append], write: Callable[[], Awaitabl
     """
     scopes: list[Scope] = []
     try:
-        for append in appends:
-            scope = _begun(append)
+        for scope in begun:
             if scope is not None:
                 scopes.append(scope)
         value = await _written(scopes, write)
@@ -142,16 +146,23 @@ def _journal_of(session_id: str) -> Coordinates:
     return Coordinates(session=session_id)
 
 
-def _begun(append: Append) -> Scope | None:
+def begin_append(append: Append) -> Scope | None:
+    """Begin the operation of one append; return ``None`` for what cannot be described."""
+    record = append.record
+    if type(record) is not Record or record.family not in FAMILIES or type(record.id) is not str or not record.id:
+        return None
+    return _begun(append.runner, append.session_id, JournalAppendData(record.family, record.id), append.context)
+
+
+def begin_event(runner: Runner, session_id: str, seq: int, context: Context) -> Scope | None:
+    """Do the same for an event of a live session: its id is its sequence number (decisions.md 7.23)."""
+    return _begun(runner, session_id, JournalAppendData("event", str(seq)), context)
+
+
+def _begun(runner: Runner, session_id: str, data: JournalAppendData, context: Context | None) -> Scope | None:
     try:
-        record = append.record
-        if type(record) is not Record or record.family not in FAMILIES or type(record.id) is not str or not record.id:
-            return None
-        data = JournalAppendData(record.family, record.id)
         # No agent and no cause: an append belongs to its session (1.5).
-        call = Call(Operation.JOURNAL_APPEND, data, _journal_of(append.session_id))
-        begin = append.runner.begin
-        return begin(call) if append.context is None else append.context.run(begin, call)
+        return runner.begin(Call(Operation.JOURNAL_APPEND, data, _journal_of(session_id)), context)
     except Exception:  # noqa: BLE001 - what cannot be observed is written all the same (J2, J3)
         return None
 

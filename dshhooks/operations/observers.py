@@ -6,7 +6,7 @@ What goes wrong in one is one log record with its place and nothing it said: no 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextvars import Context
 from inspect import isawaitable
 from types import FunctionType, GeneratorType
@@ -25,8 +25,8 @@ __all__ = ["Begun", "ObserverFault", "Report", "begin", "finish_all", "report_to
 
 log = logging.getLogger("dshhooks.operations")
 
-Finish = Callable[[Any], Any]
-Begun = tuple[int, Finish]  # the observer's place in the whole list, and what it wants to be told at the end
+Finish = Callable[[Any], Any] | Generator[Any, Any, Any]  # a generator is finished by what it is sent
+Begun = tuple[int, Finish, str]  # the observer's place in the whole list, what it wants to be told at the end, whose
 _ENDED = object()
 
 
@@ -38,11 +38,13 @@ class ObserverFault:
         operation: Of which operation it was told.
         phase: ``"begin"``, ``"finish"`` or ``"snapshot"``.
         callback_index: Its place in the whole list of observers; -1 when it is about none of them.
+        plugin: Whose it is; empty for the host's own.
     """
 
     operation: Operation
     phase: str
     callback_index: int
+    plugin: str = ""
 
 
 Report = Callable[[ObserverFault, BaseException], None]
@@ -53,7 +55,8 @@ def report_to(debug: Callable[[BaseException, ObserverFault], object] | None) ->
 
     def report(where: ObserverFault, exc: BaseException) -> None:
         log.error(
-            "an observer of %s failed in its %s and was ignored: around[%d]",
+            "%san observer of %s failed in its %s and was ignored: around[%d]",
+            f"plugin {where.plugin!r}: " if where.plugin else "",
             where.operation,
             where.phase,
             where.callback_index,
@@ -76,13 +79,13 @@ def begin(context: Context, index: int, around: Around, call: Any, report: Repor
     """
     try:
         finish = context.run(_begun, around.begin, call)  # nobody is in it yet: the operation only begins
-        return None if finish is None else (index, finish)
+        return None if finish is None else (index, finish, around.plugin)
     except BaseException as exc:
         if not is_containable(exc):
             raise
         fault = exc
     # Out here no exception is being handled, so nobody who logs can add its text.
-    report(ObserverFault(call.operation, "begin", index), fault)
+    report(ObserverFault(call.operation, "begin", index, around.plugin), fault)
     return None
 
 
@@ -91,28 +94,11 @@ def _begun(fn: Callable[[Any], Any], call: Any) -> Finish | None:
     if answer is None or type(answer) is FunctionType:
         return answer
     if type(answer) is GeneratorType:
-        return None if next(answer, _ENDED) is _ENDED else _Rest(answer)
+        return None if next(answer, _ENDED) is _ENDED else answer
     if isawaitable(answer) or not callable(answer):
         discard(answer)
         raise InvalidDecisionError(f"begin returned {type(answer).__name__}; it may return finish(result) or None")
     return answer  # type: ignore[no-any-return]
-
-
-class _Rest:
-    """The rest of an observer written as a generator, behind its ``yield``."""
-
-    __slots__ = ("_generator",)
-
-    def __init__(self, generator: GeneratorType[Any, Any, Any]) -> None:
-        self._generator = generator
-
-    def __call__(self, result: Any) -> None:
-        try:
-            self._generator.send(result)
-        except StopIteration:
-            return
-        self._generator.close()
-        raise InvalidDecisionError("an observer yields once; this one did twice")
 
 
 def finish_all(context: Context, begun: Sequence[Begun], result: Any, report: Report) -> BaseException | None:
@@ -123,14 +109,14 @@ def finish_all(context: Context, begun: Sequence[Begun], result: Any, report: Re
     """
     intact = _Keeper(result.error) if result.error is not None else None
     passing = None
-    for index, finish in reversed(begun):
+    for index, finish, plugin in reversed(begun):
         fault = _finish(context, finish, result)
         if intact is not None:
             intact.restore()
         if fault is None:
             continue
         if is_containable(fault):
-            report(ObserverFault(result.operation, "finish", index), fault)
+            report(ObserverFault(result.operation, "finish", index, plugin), fault)
         elif passing is None:
             passing = fault
     return passing
@@ -138,13 +124,29 @@ def finish_all(context: Context, begun: Sequence[Begun], result: Any, report: Re
 
 def _finish(context: Context, finish: Finish, result: Any) -> BaseException | None:
     try:
-        answer = run_in(context, finish, result)
-        if answer is not None and isawaitable(answer):
-            discard(answer)
-            return InvalidDecisionError("finish is called where nobody can wait; use a plain `def`")
+        run_in(context, _tell, finish, result)
     except BaseException as exc:  # noqa: BLE001 - judged by the caller, after the others were told
         return exc
     return None
+
+
+def _tell(finish: Finish, result: Any) -> None:
+    if isinstance(finish, GeneratorType):
+        _send(finish, result)
+        return
+    answer: Any = finish(result)  # type: ignore[operator]  # it is no generator
+    if answer is not None and isawaitable(answer):
+        discard(answer)
+        raise InvalidDecisionError("finish is called where nobody can wait; use a plain `def`")
+
+
+def _send(generator: Generator[Any, Any, Any], result: Any) -> None:
+    try:
+        generator.send(result)
+    except StopIteration:
+        return
+    generator.close()
+    raise InvalidDecisionError("an observer yields once; this one did twice")
 
 
 class _Keeper:

@@ -58,7 +58,7 @@ def outliving(scope: Scope, outer: CurrentOperation | None) -> Context:
 
     Otherwise the cancellation would stop, or colour, the very records that say how the operation ended (P7).
     """
-    if type(scope) is IdleScope or not scope.token.cancelled:
+    if type(scope) is IdleScope or not scope.cancelled:
         return scope.context
     context = scope.context.copy()
     enter(context, outer)

@@ -1,7 +1,8 @@
 """What each operation is about: known at its start, and added at its finish (spec/operations.md 1.5).
 
 A field marked ``_ADDED`` is filled at the finish. Fields named in ``SAFE`` are plain facts that may be logged;
-everything else may hold what a person, a model or a tool said, and is kept out of ``repr``.
+everything else may hold what a person, a model or a tool said, and is kept out of ``repr``. The payloads have no slots:
+one is made for every operation, and attrs fills a dict several times faster.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hookspecs.values import Content, Message
 
 __all__ = ["PAYLOADS", "CompactionData", "CompactionInput", "CompactionOutput", "GateAnswer", "GateWaitData",
            "InferenceData", "JournalAppendData", "Payload", "StepData", "StreamResult", "ToolCallData",
-           "ToolExecutionData", "TurnData", "terminal_fields"]  # fmt: skip
+           "ToolExecutionData", "TurnData", "filled", "terminal_fields"]  # fmt: skip
 
 
 # Marks a field that is filled at the finish.
@@ -31,7 +32,7 @@ def _sequence(values: Iterable[Any] | None) -> tuple[Any, ...] | None:
     return tuple(values) if type(values) is list else values  # type: ignore[return-value]  # judged when frozen
 
 
-@frozen
+@frozen(slots=False)
 class TurnData:
     """A turn: its index in the loop, and the input that opens it."""
 
@@ -40,7 +41,7 @@ class TurnData:
     input: Message | Content | None = field(default=None, repr=False)
 
 
-@frozen
+@frozen(slots=False)
 class StepData:
     """A step: its index in the turn, from zero."""
 
@@ -56,7 +57,7 @@ class StreamResult:
     finish: Any = None
 
 
-@frozen
+@frozen(slots=False)
 class InferenceData:
     """A model request, exactly as the provider gets it; then what came back.
 
@@ -93,7 +94,7 @@ class CompactionOutput:
     summary: Message | Content | str | None = field(default=None, repr=False)
 
 
-@frozen
+@frozen(slots=False)
 class CompactionData:
     """One attempt to replace the conversation; ``output`` only when it succeeded."""
 
@@ -103,7 +104,7 @@ class CompactionData:
     output: CompactionOutput | None = field(default=None, repr=False, kw_only=True, metadata=_ADDED)
 
 
-@frozen
+@frozen(slots=False)
 class ToolCallData:
     """A call the model asked for; then what became of it.
 
@@ -143,7 +144,7 @@ class GateAnswer:
     source: str = ""
 
 
-@frozen
+@frozen(slots=False)
 class GateWaitData:
     """A wait for somebody's answer; ``answer`` if one came."""
 
@@ -156,7 +157,7 @@ class GateWaitData:
     answer: GateAnswer | None = field(default=None, repr=False, kw_only=True, metadata=_ADDED)
 
 
-@frozen
+@frozen(slots=False)
 class ToolExecutionData:
     """The approved run of a tool; then its own result, unshaped."""
 
@@ -170,7 +171,7 @@ class ToolExecutionData:
     is_error: bool | None = field(default=None, repr=False, kw_only=True, metadata=_ADDED)
 
 
-@frozen
+@frozen(slots=False)
 class JournalAppendData:
     """A write to the log: its family (``"event"``, ``"command"``, ``"gate_prepared"``, ``"fence"``) and id, no text."""
 
@@ -200,6 +201,13 @@ PAYLOADS: Final[dict[Operation, type]] = {
     Operation.TOOL_EXECUTION: ToolExecutionData,
     Operation.JOURNAL_APPEND: JournalAppendData,
 }
+
+
+def filled(payload: Any, terminal: dict[str, Any]) -> Any:
+    """Return a payload as it is at the finish: the same one with frozen values in its terminal fields."""
+    new = object.__new__(type(payload))
+    vars(new).update(vars(payload), **terminal)
+    return new
 
 
 def terminal_fields(payload: Payload) -> frozenset[str]:

@@ -41,7 +41,7 @@ def _guards(plan: Plan) -> Iterator[Guard]:
 def _around(links: Iterable[Implementation]) -> Iterator[Around]:
     told = tuple(links)
     for operation in Operation:
-        yield from (Around(operation, impl.fn) for impl in told)
+        yield from (Around(operation, impl.fn, impl.plugin) for impl in told)
 
 
 class _Shadow:

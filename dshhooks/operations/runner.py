@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import Any
 
 import attrs
 
 from dshhooks.operations.active import Active
 from dshhooks.operations.call import Call, check_call, frozen_call
-from dshhooks.operations.context import current_operation
 from dshhooks.operations.declare import Around, Guard, OperationSet, validate_set
 from dshhooks.operations.guards import ask
 from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.observers import ObserverFault, Report, report_to
 from dshhooks.operations.scope import IdleScope, Scope
-from dshhooks.operations.token import CancelToken
 from dshhooks.operations.verdict import is_genuine_cancellation
 
 __all__ = ["Runner", "compile_set", "handles", "start"]
@@ -68,8 +66,12 @@ class Runner:
             raise
         return scope
 
-    def begin(self, call: Call) -> Scope:
+    def begin(self, call: Call, context: Context | None = None) -> Scope:
         """Begin an operation that nobody may refuse: like :meth:`start`, without asking guards and without a wait.
+
+        Args:
+            call: What begins.
+            context: Becomes the operation's own, if the caller has copied one for it; by default the current one's copy.
 
         Raises:
             CallError, SnapshotError: As for :meth:`start`.
@@ -79,7 +81,7 @@ class Runner:
         plan = self._plans.get(call.operation)
         if plan is None:
             return IdleScope(call)
-        scope = self._scope(frozen_call(call))
+        scope = Scope(frozen_call(call), copy_context() if context is None else context, self._report)
         try:
             for index, around in plan.around:
                 scope.begin(index, around)
@@ -87,10 +89,6 @@ class Runner:
             scope.finish(Outcome.FAILED, exc)
             raise
         return scope
-
-    def _scope(self, call: Call) -> Scope:
-        outer = current_operation()
-        return Scope(call, copy_context(), CancelToken(outer.token if outer is not None else None), self._report)
 
     def operation(self, call: Call) -> Active:
         """Return ``async with``: start, tie the block to the token, finish by what the block raised.

@@ -12,16 +12,14 @@ from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
 
-import attrs
-
 from dshhooks.operations.call import Call, Result, utc_now
-from dshhooks.operations.context import CurrentOperation, Driven, current_operation, enter, run_in
+from dshhooks.operations.context import CurrentOperation, Driven, current_operation, enter, operation_of, run_in
 from dshhooks.operations.declare import Around
 from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Outcome
 from dshhooks.operations.observers import Begun, ObserverFault, Report, begin, finish_all
-from dshhooks.operations.payloads import terminal_fields
+from dshhooks.operations.payloads import filled, terminal_fields
 from dshhooks.operations.snapshot import freeze
 from dshhooks.operations.token import CancelToken
 from hookspecs.errors import HookUsageError
@@ -49,23 +47,21 @@ class Scope:
 
     Args:
         call: The frozen call.
-        context: Its own context.
-        token: Its own token.
+        context: Its own context, a copy of the one it begins in.
         report: Told of observers that fail.
     """
 
-    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_finished", "_refusal", "_report", "_started", "_token")
+    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_finished", "_operation", "_refusal", "_report",
+                 "_started")  # fmt: skip
 
-    def __init__(self, call: Call, context: Context, token: CancelToken, report: Report) -> None:
+    def __init__(self, call: Call, context: Context, report: Report) -> None:
         self._finished = False
-        self._call = call
-        self._context = context
-        self._token: CancelToken | None = token
-        self._report = report
+        self._call, self._context, self._report = call, context, report
         self._refusal: Refusal | None = None
         self._begun: list[Begun] = []
+        self._operation = CurrentOperation(call, operation_of(context))
         self._started = monotonic()
-        enter(context, CurrentOperation(call, token))
+        enter(context, self._operation)
         if _tracked is not None:
             _tracked.add(self)
 
@@ -82,8 +78,12 @@ class Scope:
     @property
     def token(self) -> CancelToken:
         """This operation's cancellation; dead after the finish."""
-        assert self._token is not None
-        return self._token
+        return self._operation.token
+
+    @property
+    def cancelled(self) -> bool:
+        """True once this operation, or one around it, was cancelled; asking makes no token."""
+        return self._operation.cancelled
 
     @property
     def context(self) -> Context:
@@ -160,15 +160,15 @@ class Scope:
                 return
             self._finished = True
         passing: BaseException | None = None
-        misuse = _misuse(self._call, outcome, terminal)
+        misuse = None if type(outcome) is Outcome and not terminal else _misuse(self._call, outcome, terminal)
         try:
             if self._begun:
-                ended, added = (Outcome(outcome), terminal) if misuse is None else (Outcome.FAILED, {})
+                ended, added = (outcome, terminal) if misuse is None else (Outcome.FAILED, {})
                 result = self._result(ended, error, added)
                 passing = finish_all(self._context, self._begun, result, self._report)
         finally:
             self._begun = []
-            self.token.release()
+            self._operation.release()
             if _tracked is not None:
                 _tracked.discard(self)
         if passing is not None:
@@ -179,9 +179,10 @@ class Scope:
     def _result(self, outcome: Outcome, error: BaseException | None, terminal: dict[str, Any]) -> Result:
         call = self._call
         payload = call.payload
+        outcome = outcome if type(outcome) is Outcome else Outcome(outcome)
         if terminal:
             try:
-                payload = attrs.evolve(payload, **{name: freeze(value) for name, value in terminal.items()})
+                payload = filled(payload, {name: freeze(value) for name, value in terminal.items()})
             except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
                 self._report(ObserverFault(call.operation, "snapshot", -1), exc)
         return Result(
@@ -193,7 +194,7 @@ class Scope:
         if getattr(self, "_finished", True):
             return
         self._finished = True
-        self.token.release()
+        self._operation.release()
         message = f"a scope of {self._call.operation} was dropped unfinished"
         warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
@@ -216,12 +217,12 @@ _OUTCOMES: Final = [str(outcome) for outcome in Outcome]
 class IdleScope(Scope):
     """An operation nobody listens to: its body runs as if there were no operations, and its finish does nothing."""
 
-    __slots__ = ()
+    __slots__ = ("_token",)
 
     def __init__(self, call: Any) -> None:
         self._finished = True  # nothing has to be
         self._call = call
-        self._token = None
+        self._token: CancelToken | None = None
         self._refusal = None
 
     @property
@@ -231,6 +232,11 @@ class IdleScope(Scope):
             outer = current_operation()
             self._token = CancelToken(outer.token if outer is not None else None)
         return self._token
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the owner has cancelled the token, or an operation around it was cancelled."""
+        return self.token.cancelled
 
     @property
     def context(self) -> Context:

@@ -28,20 +28,21 @@ from hookspecs.json import freeze as freeze_json
 from hookspecs.signal import CancelSignal
 from hookspecs.values import Message
 
-__all__ = ["freeze", "shown_again"]
+__all__ = ["freeze", "only_plain", "shown_again"]
 
-_AS_THEY_ARE: Final = frozenset({
+_AS_THEY_ARE: Final = {
     str, int, bool, float, complex, bytes, type(None), type(...), Missing, FrozenDict, FrozenList,
     datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID,
     pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()), Operation, Outcome,
-})  # fmt: skip
+}  # fmt: skip
 
-# Read-only for everybody but its source; and an enumeration's members are constants.
+# Read-only for everybody but its source; and an enumeration's members are constants. Those met join the others.
 _AND_SUBCLASSES: Final = (Enum, CancelSignal)
 
 # What is shown again and again: every request holds the messages before it, every operation of a step its place.
 _SHOWN_AGAIN: Final[set[type]] = {Message}
-_intact: Final[dict[int, ref[Any]]] = {}  # of those, the ones that were found to be frozen through and through
+# Of those, the ones that were found to be frozen through and through. By id: an entry goes before its object does.
+_intact: Final[dict[int, ref[Any]]] = {}
 
 _DEEPEST: Final = 200
 _SET: Final = object.__setattr__
@@ -61,62 +62,65 @@ def freeze(value: Any) -> Any:
     Raises:
         SnapshotError: Somewhere in it is a value that could change and that nobody here knows how to copy.
     """
-    return _freeze(value, 0)
+    return value if id(value) in _intact else _freeze(value, 0)
+
+
+def only_plain(value: Any) -> bool:
+    """Say whether an object without slots holds texts, numbers and the like and nothing else: a quick look."""
+    return _AS_THEY_ARE.issuperset(map(type, vars(value).values()))
 
 
 def _freeze(value: Any, depth: int) -> Any:
     kind: Any = type(value)
-    if kind in _AS_THEY_ARE:
+    if kind in _AS_THEY_ARE or id(value) in _intact:
         return value
-    if kind in _SHOWN_AGAIN:
-        return _remembered(value, kind, depth)
     if depth > _DEEPEST:
         raise SnapshotError("a payload is nested too deep, or contains itself")
     if kind is tuple:
-        frozen = tuple([_freeze(item, depth + 1) for item in value])
-        return value if all(map(is_, frozen, value)) else frozen
+        return _tuple(value, depth + 1)
     if kind is dict or kind is list:
         return _json(value)
     known = _fields(kind)
     if known is not None:
-        return _instance(value, *known, depth)
+        return _instance(value, kind, *known, depth + 1)
     if kind is frozenset:
         return frozenset(_freeze(item, depth + 1) for item in value)
     if kind is bytearray:
         return bytes(value)
     if issubclass(kind, _AND_SUBCLASSES):
+        _AS_THEY_ARE.add(kind)
         return value
     raise _unknown(kind)
 
 
-def _remembered(value: Any, kind: Any, depth: int) -> Any:
-    key = id(value)
-    known = _intact.get(key)
-    if known is not None and known() is value:
+def _tuple(value: tuple[Any, ...], depth: int) -> tuple[Any, ...]:
+    if not value:
         return value
-    fields = _fields(kind)
-    if fields is None:
-        raise _unknown(kind)
-    frozen = _instance(value, *fields, depth)
-    if frozen is value:
+    if len(value) == 1:  # as most content is
+        frozen = _freeze(value[0], depth)
+        return value if frozen is value[0] else (frozen,)
+    # A conversation is shown again with every request, and all of it but its end was shown before.
+    new = [item for item in value if id(item) not in _intact]
+    changed = {id(item): frozen for item in new if (frozen := _freeze(item, depth)) is not item}
+    return tuple([changed.get(id(item), item) for item in value]) if changed else value
+
+
+def _instance(value: Any, kind: type, names: tuple[str, ...], read: Callable[[Any], Any], depth: int) -> Any:
+    items = read(value)
+    if not _AS_THEY_ARE.issuperset(map(type, items)):  # one look, and done with most
+        frozen = [_freeze(item, depth) for item in items]
+        if not all(map(is_, frozen, items)):
+            return _with(value, names, frozen)
+    if kind in _SHOWN_AGAIN:
+        key = id(value)
         _intact[key] = ref(value, lambda _gone: _intact.pop(key, None))
-    return frozen
+    return value
 
 
-def _instance(value: Any, names: tuple[str, ...], read: Callable[[Any], Any], depth: int) -> Any:
-    changed: dict[str, Any] | None = None
-    for at, item in enumerate(read(value)):
-        if type(item) in _AS_THEY_ARE:  # most are: said here once more, because it is the hot path
-            continue
-        frozen = _freeze(item, depth + 1)
-        if frozen is not item:
-            changed = changed if changed is not None else {}
-            changed[names[at]] = frozen
-    if changed is None:
-        return value
+def _with(value: Any, names: tuple[str, ...], items: list[Any]) -> Any:
     # Not through __init__: it might convert, and nothing may be lost (C3).
     new = copy(value)
-    for name, item in changed.items():
+    for name, item in zip(names, items, strict=True):
         _SET(new, name, item)
     return new
 
@@ -147,7 +151,7 @@ def _fields(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]] | None:
         return None
     names = tuple(attribute.name for attribute in attrs.fields(kind))
     if len(names) < 2:  # attrgetter gives a tuple for two names and more
-        return names, lambda value: tuple(getattr(value, name) for name in names)
+        return names, (lambda value: (getattr(value, names[0]),)) if names else lambda _value: ()
     return names, attrgetter(*names)
 
 

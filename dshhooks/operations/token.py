@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import anyio
 from anyio.lowlevel import current_token
+from attrs import frozen
 
 from hookspecs.signal import CancelSignal, CancelSource
 
@@ -34,7 +35,7 @@ class CancelToken:
     """
 
     __slots__ = (
-        "__weakref__", "_cancelled", "_children", "_home", "_own_deadline", "_parent", "_reason", "_source", "_ties",
+        "__weakref__", "_cancelled", "_children", "_deadline", "_home", "_parent", "_reason", "_source", "_ties",
     )  # fmt: skip
 
     def __init__(self, parent: CancelToken | None = None) -> None:
@@ -42,10 +43,10 @@ class CancelToken:
         self._reason: Any = None
         self._source: CancelSource | None = None  # made when somebody asks for the signal
         self._parent = parent
-        self._own_deadline = math.inf
+        self._deadline = math.inf  # the earliest of its own and those around it
         self._children: set[CancelToken] | None = None
         self._ties: set[Tie] | None = None
-        self._home: tuple[int, object] | None = None
+        self._home: _Home | None = None
         if parent is not None:
             self._home = parent._home
             parent._adopt(self)
@@ -74,10 +75,7 @@ class CancelToken:
     @property
     def deadline(self) -> float:
         """When the work is cancelled by itself, by :func:`anyio.current_time`; ``inf`` for never."""
-        deadline, token = self._own_deadline, self._parent
-        while token is not None:
-            deadline, token = min(deadline, token._own_deadline), token._parent
-        return deadline
+        return self._deadline
 
     def cancel(self, reason: Any = None) -> bool:
         """Cancel the operation and every one inside it; returns whether this call did it."""
@@ -108,8 +106,6 @@ class CancelToken:
         at = float(at)
         if math.isnan(at):
             raise ValueError("a deadline is a time on anyio.current_time()'s clock, not nan")
-        with _links:
-            self._own_deadline = min(self._own_deadline, at)
         self._lower(at)
 
     def release(self) -> None:
@@ -137,46 +133,57 @@ class CancelToken:
             if self._children is None:
                 self._children = set()
             self._children.add(child)
+            child._deadline = min(child._deadline, self._deadline)
         # Only now: a cancellation in between has met the child, or is seen here.
         if self.cancelled:
             child.cancel(self.reason)
 
     def _lower(self, at: float) -> None:
         with _links:
+            self._deadline = min(self._deadline, at)
             ties, children = tuple(self._ties or ()), tuple(self._children or ())
         for tie in ties:
             tie.stop(at)
         for child in children:
             child._lower(at)
 
-    def _here(self, thread: int) -> tuple[int, object]:
-        # Asked once and handed down: operations inside one another run on one loop, unless they change threads.
-        home = self._home
-        if home is None or home[0] != thread:
-            home = self._home = (thread, current_token().native_token)
+    def here(self) -> _Home:
+        """Return the loop this runs on; asked once and handed down, as operations inside one another share one."""
+        home, thread = self._home, threading.get_ident()
+        if home is None or home.thread != thread:
+            home = self._home = _Home(thread, current_token().native_token, type(anyio.CancelScope()))
         return home
 
     def __repr__(self) -> str:
         return f"<CancelToken {'cancelled' if self.cancelled else 'live'}>"
 
 
+@frozen
+class _Home:
+    """A loop: its thread, itself, and its kind of cancel scope, which to find out costs as much as to make one."""
+
+    thread: int
+    loop: Any
+    scope: type[anyio.CancelScope]
+
+
 class Tie:
     """A stretch of work tied to a token; ``caught`` says afterwards that it ended by the token, not by itself."""
 
-    __slots__ = ("_home", "_loop", "_scope", "_token")
+    __slots__ = ("_home", "_scope", "_token")
 
     def __init__(self, token: CancelToken) -> None:
         self._token = token
 
     def __enter__(self) -> Tie:
-        scope = self._scope = anyio.CancelScope()
+        self._home = self._token.here()
+        scope = self._scope = self._home.scope()
         scope.__enter__()
         self._link(scope)
         return self
 
     def _link(self, scope: anyio.CancelScope) -> None:
         token = self._token
-        self._home, self._loop = token._here(threading.get_ident())
         with _links:
             if token._ties is None:
                 token._ties = set()
@@ -184,9 +191,8 @@ class Tie:
         # Only now: what was cancelled or lowered in between has met this tie, or is seen here.
         if token.cancelled:
             scope.cancel()
-        deadline = token.deadline
-        if deadline != math.inf:
-            scope.deadline = min(deadline, scope.deadline)
+        if token.deadline != math.inf:
+            scope.deadline = min(token.deadline, scope.deadline)
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
@@ -209,11 +215,11 @@ class Tie:
 
     def stop(self, at: float) -> None:
         """Cancel the block at ``at``, or at once for ``-inf``; from any thread."""
-        if threading.get_ident() == self._home:
+        if threading.get_ident() == self._home.thread:
             self._stop(at)
             return
         # Only a note for the loop, which may be waiting for this very thread.
-        loop: Any = self._loop
+        loop = self._home.loop
         soon: Callable[..., Any] = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
         soon(self._stop, at)
 
@@ -234,6 +240,7 @@ class Bound(Tie):
         self._scope = scope
 
     def __enter__(self) -> Bound:
+        self._home = self._token.here()
         self._link(self._scope)
         return self
 
@@ -242,8 +249,9 @@ class Bound(Tie):
 
     def check_deadline(self) -> None:
         """Cancel the token if its deadline has passed; a scope says so only at the next wait."""
-        if not self._token.cancelled and anyio.current_time() >= self._token.deadline:
-            self._token.cancel(PAST_DEADLINE)
+        token = self._token
+        if not token.cancelled and token.deadline != math.inf and anyio.current_time() >= token.deadline:
+            token.cancel(PAST_DEADLINE)
 
     @property
     def caught(self) -> bool:

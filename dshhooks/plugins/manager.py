@@ -129,7 +129,8 @@ class _Loading:
         where = (found.distribution, found.version) if found is not None else ("", "")
         self.statuses[name] = PluginStatus(name, *where, status, reason)
         if status in ("failed", "duplicate"):
-            log.warning("plugin %r was not loaded: %s", name, reason)
+            # Said here because it may have been a policy: nothing else tells that nobody asks it now.
+            log.warning("plugin %r was not loaded; unless it is required, the host runs without it: %s", name, reason)
 
     def _load(self, name: str) -> None:
         found = self.found[name]
@@ -229,6 +230,9 @@ class _Loading:
                 continue  # reported as unknown, with a suggestion
             if status.status != "loaded":
                 self.problems.append(f"required plugin {requirement.text!r} is {status.status}: {status.reason}")
+            elif requirement.name in self.config.plugins.shadow:
+                what = f"required plugin {requirement.text!r} is in plugins.shadow"
+                self.problems.append(f"{what}, so it would not be obeyed; take it out of one of the two")
             elif not requirement.met_by(status.version):
                 where = f"installed is {status.distribution}" if status.distribution else "it was passed in"
                 version = status.version or "without a version"

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context, ContextVar, copy_context
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from attrs import frozen
-
 from dshhooks.session.event import Event
 from dshhooks.session.log import Session
 from dshhooks.session.store import SessionStore
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from dshhooks.operations.journal import Append
     from dshhooks.operations.runner import Runner
 
+    _Noted = tuple[Runner, Context]
+
 __all__ = ["Journal"]
 
 T = TypeVar("T")
@@ -30,12 +30,6 @@ _EVENT: Final = "event"
 
 # The session whose append the running code is being told of.
 _told_of: ContextVar[str | None] = ContextVar("dshhooks_journal", default=None)
-
-
-@frozen
-class _Noted:
-    runner: Runner
-    context: Context
 
 
 class Journal:
@@ -52,7 +46,7 @@ class Journal:
 
     def __init__(self, store: SessionStore, operations: Operations | None = None) -> None:
         self._store, self._operations = store, operations
-        self._noted: dict[str, dict[int, _Noted]] = {}
+        self._noted: dict[str, dict[int, _Noted]] = {}  # by the event's number: whom to tell, and where it was appended
         # The last runner, and whether it is told of appends: asked for every event.
         self._asked: Runner | None = None
         self._told = False
@@ -63,9 +57,16 @@ class Journal:
         """Keep in mind who has to be told when an event that was just appended is written."""
         if self._operations is None or not self._operations.attended:  # said here as well: this is the hot path
             return
-        runner = self._runner(session)
-        if runner is not None and _told_of.get() != session.id:
-            self._noted.setdefault(session.id, {})[event.seq] = _Noted(runner, _telling(session))
+        runner = self._operations.runner(session.agent)
+        if runner is not self._asked:
+            self._asked, self._told = runner, _observes_appends(runner)
+        if self._told and runner is not None and _told_of.get() != (name := session.header.id):
+            context = copy_context()
+            context.run(_told_of.set, name)
+            noted = self._noted.get(name)
+            if noted is None:
+                noted = self._noted[name] = {}
+            noted[event.seq] = runner, context
 
     def note_all(self, session: Session, events: Iterable[Event]) -> None:
         """Do the same for what was appended before the session was live."""
@@ -94,14 +95,13 @@ class Journal:
     async def _write(
         self, session_id: str, noted: dict[int, _Noted], events: Sequence[Event], write: Callable[[], Awaitable[T]]
     ) -> T:
-        from dshhooks.operations.journal import Append, describe_event, observed_write
+        from dshhooks.operations.journal import begin_event, observed_write
 
-        told = [(event, noted[event.seq]) for event in events if event.seq in noted]
-        value = await observed_write(
-            [Append(who.runner, describe_event(event), session_id, who.context) for event, who in told], write
-        )
-        for event, _ in told:
-            noted.pop(event.seq, None)
+        told = [event.seq for event in events if event.seq in noted]
+        begun = (begin_event(runner, session_id, seq, context.copy()) for seq in told for runner, context in [noted[seq]])
+        value = await observed_write(begun, write)
+        for seq in told:
+            noted.pop(seq, None)
         return value
 
     # -- openings --------------------------------------------------------------------------------------------------
@@ -120,9 +120,9 @@ class Journal:
         append = self._record(session, _EVENT, record)
         if append is None:
             return await write()
-        from dshhooks.operations.journal import observed_write
+        from dshhooks.operations.journal import begin_append, observed_write
 
-        return await observed_write([append], write)
+        return await observed_write(map(begin_append, [append]), write)
 
     def _record(self, session: Session, family: str, record_id: str) -> Append | None:
         runner = self._runner(session)

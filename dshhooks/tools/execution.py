@@ -8,13 +8,13 @@ from hookspecs.errors import HookUsageError
 from hookspecs.execution import Approver, ToolRunContext, ToolToken
 from hookspecs.json import MISSING, freeze
 from hookspecs.signal import NEVER, CancelSignal
-from hookspecs.values import HookContext
 
 if TYPE_CHECKING:
     from dshhooks.tools.definition import ToolDefinition
     from dshhooks.tools.layers import Layers
     from dshhooks.tools.operations import ObservedCall
     from hookspecs.execution import ToolResult
+    from hookspecs.values import HookContext
 
 __all__ = ["AROUND", "BODY", "DONE", "POLICY", "ToolRun", "seal"]
 

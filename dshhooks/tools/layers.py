@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
@@ -11,18 +11,22 @@ from dshhooks.tools.definition import ToolDefinition
 from dshhooks.tools.schema import Validator
 from hookspecs.execution import ToolExecution
 
+if TYPE_CHECKING:
+    from hookspecs.model import ToolSchema
+
 __all__ = ["Entry", "Guard", "GuardFunction", "Layer", "Layers", "Restriction"]
 
 GuardFunction = Callable[[ToolExecution], "str | None"]
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Entry:
     """A registered definition with what was compiled from it; compared by identity."""
 
     definition: ToolDefinition
     validate_output: Validator
     threaded: bool
+    told: ToolSchema | None = field(default=None, init=False)  # as requests tell the model of it, once one did
 
 
 @frozen(eq=False)

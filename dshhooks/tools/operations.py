@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from dshhooks.engine.trace import phase
+from dshhooks.engine.trace import current_trace, phase
 from dshhooks.operations.context import CurrentOperation, Driven, current_operation, run_in
 from dshhooks.operations.errors import GuardError, OperationCanceled
 from dshhooks.operations.guards import Refusal
@@ -19,10 +19,11 @@ from dshhooks.operations.owner import call_here, check, outliving, through
 from dshhooks.operations.payloads import ToolCallData, ToolExecutionData
 from dshhooks.operations.runner import Runner, start
 from dshhooks.operations.scope import Scope
+from dshhooks.operations.snapshot import shown_again
 from dshhooks.operations.verdict import classify
 from dshhooks.tools.outcome import aborted, denial, was_aborted
 from dshhooks.tools.preview import bounded, preview
-from hookspecs.execution import ErrorInfo, ToolError, ToolFailure, ToolResult
+from hookspecs.execution import ErrorInfo, ToolError, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING, canonical
 from hookspecs.operations import Denial
 from hookspecs.signal import NEVER, CancelSignal
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from dshhooks.tools.execution import ToolRun
 
 __all__ = ["ObservedCall"]
+
+shown_again(ToolSuccess, ToolFailure)  # a call's result is most often its execution's
 
 _PLUGIN_FAILED: Final = ErrorInfo("PluginFailedError", "PLUGIN_FAILED")
 _GUARD_FAILED: Final = ErrorInfo("GuardFailedError", "GUARD_FAILED")
@@ -45,8 +48,8 @@ class ObservedCall:
         raw: The model's own text of the arguments; ``MISSING`` for a call no model made.
     """
 
-    __slots__ = ("_blamed", "_effect", "_error", "_executed", "_id", "_outer", "_raw", "_run", "_scope", "reason",
-                 "runner")  # fmt: skip
+    __slots__ = ("_blamed", "_effect", "_error", "_executed", "_id", "_outer", "_preview", "_previewed", "_raw", "_run",
+                 "_scope", "reason", "runner")  # fmt: skip
 
     def __init__(self, runner: Runner, run: ToolRun, raw: Any) -> None:
         self.runner = runner
@@ -58,6 +61,8 @@ class ObservedCall:
         self._error: BaseException | None = None  # what the call ends by, unless something worse comes
         self._blamed: ToolError | None = None  # the error in the failure that was made of it
         self._executed: ToolResult | None = None
+        self._previewed: ToolResult | None = None
+        self._preview = ""
 
     # -- the call --------------------------------------------------------------------------------------------------
 
@@ -80,10 +85,8 @@ class ObservedCall:
         self._outer = current_operation()
         self._scope = await start(self.runner, call_here(Operation.TOOL_CALL, started))
         refusal = self._scope.refusal
-        # Recorded afterwards: the operation's context must not stay inside this phase.
-        with phase("admission", name) as record:
-            if record is not None:
-                record.outcome, record.detail = ("allow", "") if refusal is None else ("deny", str(refusal))
+        if current_trace() is not None:
+            _record(name, refusal)
         if refusal is None:
             return None
         self._run.final, self._error = True, refusal
@@ -155,7 +158,7 @@ class ObservedCall:
         """
         error = self._error if error is None else error
         self._error = None  # its traceback holds this very object
-        if self._scope is not None:
+        if self._scope is not None and not self._scope.finished:
             canceled = error is None and result is not None and was_aborted(result)
             self._scope.finish(Outcome.CANCELED if canceled else classify(error), error, **self._terminal(result))
 
@@ -166,7 +169,12 @@ class ObservedCall:
             "permission_effect": self._effect,
             "permission_reason": bounded(self.reason),
         }
-        return terminal if result is None else {**terminal, **_shown(self._unshaped(result), result)}
+        return terminal if result is None else {**terminal, **self._shown(self._unshaped(result), result)}
+
+    def _shown(self, full: ToolResult, result: ToolResult) -> dict[str, Any]:
+        if result is not self._previewed:  # most often the call's result is its execution's
+            self._previewed, self._preview = result, preview(result.content)
+        return {"result": full, "preview": self._preview, "is_error": result.is_error}
 
     def _unshaped(self, result: ToolResult) -> ToolResult:
         """Return what the tool said, when later stages only changed how much of it the model reads."""
@@ -216,7 +224,7 @@ class ObservedCall:
             error = exc
             raise
         finally:
-            scope.finish(_ended(result, error), error, **({} if result is None else _shown(result, result)))
+            scope.finish(_ended(result, error), error, **({} if result is None else self._shown(result, result)))
             del error  # its traceback holds this frame
         return result
 
@@ -237,6 +245,19 @@ class ObservedCall:
         return NEVER if operation is None else operation.token.signal
 
 
+def _record(name: str, refusal: Refusal | None) -> None:
+    # Afterwards: the operation's context must not stay inside this phase.
+    with phase("admission", name) as record:
+        if record is not None:
+            record.outcome, record.detail = _verdict(refusal)
+
+
+def _verdict(refusal: Refusal | None) -> tuple[str, str]:
+    if refusal is None:
+        return "allow", ""
+    return "aborted" if isinstance(refusal, OperationCanceled) else "deny", str(refusal)
+
+
 def _refused(refusal: Refusal) -> ToolFailure:
     if isinstance(refusal, Denial):
         return denial(f"denied: {refusal.reason}")
@@ -250,7 +271,3 @@ def _ended(result: ToolResult | None, error: BaseException | None) -> Outcome:
     if error is not None or not isinstance(result, ToolFailure):
         return classify(error)
     return Outcome.CANCELED if was_aborted(result) else Outcome.FAILED
-
-
-def _shown(full: ToolResult, result: ToolResult) -> dict[str, Any]:
-    return {"result": full, "preview": preview(result.content), "is_error": result.is_error}

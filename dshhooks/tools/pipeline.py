@@ -104,7 +104,7 @@ class Pipeline:
         """Ask pre-execute, a person if need be, and the guards; ``None`` lets the call be dispatched."""
         if run.operation is not None:
             waits = self._hooks.plan("tools_pre_execute", run.execution.agent).active
-            return await run.operation.permit(self._policy, waits=waits)
+            return await run.operation.permit(self._policy if self._hooks.tracing else self._prepare, waits=waits)
         return await (self._policy(run) if self._hooks.tracing else self._prepare(run))
 
     async def _policy(self, run: ToolRun) -> ToolResult | None:

@@ -231,6 +231,10 @@ class ToolRegistry:
         """
         return [_projection(entry.definition) for entry in self._layers.view(agent)]
 
+    def entries(self, agent: object = None) -> list[Entry]:
+        """Return the tools an agent sees, or everybody."""
+        return list(self._layers.view(agent))
+
     def execution_mode(self, call: ToolCall) -> Literal["parallel", "exclusive"]:
         """Say whether a call may overlap others: only when its tool says exactly True (spec/core.md 1.6)."""
         entry = self._layers.get(call.name, call.agent)

@@ -151,6 +151,25 @@ async def test_a_handler_that_misbehaves(tmp_path, answer):
     assert "'words' failed" in str(dispatch.runs[0].error)
 
 
+@pytest.mark.parametrize(
+    "members",
+    [{"exit_code": "2"}, {"exit_code": True}, {"exit_code": 2.0}, {"stdout": None}, {"stderr": ["no"]},
+     {"failure": "made-up"}, {"error": None}],
+)  # fmt: skip
+async def test_a_result_that_is_none(tmp_path, members):
+    """Values of the wrong type are the handler's failure, and not that of whoever reads them."""
+
+    class Odd:
+        async def run(self, job):
+            return RawResult(**members)
+
+    handlers = Handlers()
+    handlers.register("words", Odd)
+    dispatch = await runtime(tmp_path, words(onError="block"), handlers=handlers).dispatch("PreToolUse")
+    assert dispatch.outcome.decision == "deny"
+    assert f"'words' failed: {'ValueError' if 'failure' in members else 'TypeError'}" in str(dispatch.runs[0].error)
+
+
 async def test_a_handler_that_does_not_come_back(tmp_path):
     """Is cancelled when its time is over."""
 

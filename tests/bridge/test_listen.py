@@ -190,6 +190,15 @@ def test_the_flags_reach_it(tmp_path):
         assert [note["level"] for note in answer["diagnostics"]] == ["error"]
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_stream_is_closed(tmp_path, closed):
+    """Something else has its number: nothing is read from there or written to it."""
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *arguments(tmp_path)]
+    done = subprocess.run(command, input=b'{"op":"ping"}\n', capture_output=True, cwd=ROOT, check=False)
+    assert done.returncode == 1
+    assert b"needs stdin and stdout" in done.stderr
+
+
 def test_nobody_reads_the_answers(tmp_path):
     """It ends quietly."""
     with listening(tmp_path) as process:

@@ -154,7 +154,7 @@ BLOCK = st.dictionaries(
     st.sampled_from(["warn", "block", "ignore"]), st.booleans(), st.sampled_from(sorted(EVENTS)),
 )  # fmt: skip
 def test_every_answer_can_be_read(answer, block, code, stderr, dialect, profile, kind, on_error, strict, event):
-    """Any answer gives an outcome that can be shown; exit 2 always denies, and so does a failure that blocks."""
+    """Any answer gives an outcome that can be shown; exit 2 denies, and so does a failure that blocks or hides that."""
     document = answer if block is None else {**answer, "hookSpecificOutput": block}
     outcome = decode_response(RawResult(code, json.dumps(document), stderr), event, dialect=dialect, profile=profile,
                               kind=kind, on_error=on_error, strict_json=strict)  # fmt: skip
@@ -163,7 +163,8 @@ def test_every_answer_can_be_read(answer, block, code, stderr, dialect, profile,
     if code == 2 and kind == "shell":
         assert outcome.decision == "deny"
     if outcome.failure is not None:
-        assert outcome.decision == ("deny" if on_error == "block" else "none")
+        lost = code is None and EVENTS[event].blockable
+        assert outcome.decision == ("deny" if on_error == "block" or lost else "none")
     if document.get("ok") is False and code == 0 and outcome.failure is None:
         assert outcome.decision == "deny"
 

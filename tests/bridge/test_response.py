@@ -343,7 +343,19 @@ class TestFailures:
         assert (outcome.exit_code, outcome.failure, outcome.decision) == (None, "signal", "deny")
         assert outcome.error == "killed by signal SIGKILL"
         assert decode(-200).error == "killed by signal 200"
-        assert decode(None).failure == "signal"
+        assert decode(-9, on_error="ignore").decision == "none"
+
+    @pytest.mark.parametrize(("event", "decision"), [("PreToolUse", "deny"), ("Stop", "deny"), ("PostToolUse", "none")])
+    def test_the_exit_code_is_lost(self, event, decision):
+        """Somebody else collected it: it may have been a deny, so where one counts it is one, whatever the policy."""
+        outcome = decode(None, '{"systemMessage": "m"}', event=event, on_error="ignore")
+        assert (outcome.failure, outcome.exit_code, outcome.decision, outcome.messages) == (
+            "signal",
+            None,
+            decision,
+            (),
+        )
+        assert "SIGCHLD" in str(outcome.error)
 
     def test_cut_json(self):
         """JSON that was cut off is no context; with block it is a failure."""

@@ -290,6 +290,46 @@ async def test_a_trusted_file_runs_until_it_changes(tmp_path):
     assert (await made.dispatch("PreToolUse")).runs == ()
 
 
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.json"])
+async def test_a_link_to_a_trusted_file_is_not_trusted(tmp_path, link):
+    """The same words in another checkout run that one's scripts: trust is about a place, whatever is linked there."""
+    trusted, evil = tmp_path / "project", tmp_path / "evil"
+    project(tmp_path, "sh ./check.sh")
+    store_of(tmp_path).add(
+        {str(trusted / ".claude" / "settings.json"): read_regular(trusted / ".claude/settings.json")}
+    )
+    (evil / link).parent.mkdir(parents=True)
+    (evil / link).symlink_to(trusted / link)
+    made = HookRuntime(BridgeOptions(cwd=evil, home=tmp_path / "home"))
+    assert (await made.dispatch("PreToolUse")).runs == ()
+    store_of(tmp_path).add({str(evil / ".claude" / "settings.json"): read_regular(evil / ".claude" / "settings.json")})
+    made.reload()
+    assert len((await made.dispatch("PreToolUse")).runs) == 1
+
+
+async def test_a_project_reached_by_a_link(tmp_path):
+    """Is the same project."""
+    project(tmp_path)
+    file = tmp_path / "project" / ".claude" / "settings.json"
+    store_of(tmp_path).add({str(file): read_regular(file)})
+    (tmp_path / "link").symlink_to("project")
+    made = HookRuntime(BridgeOptions(cwd=tmp_path / "link", home=tmp_path / "home"))
+    assert [source.trusted for source in made.sources] == [True]
+
+
+async def test_trusting_at_the_same_time(tmp_path):
+    """Nobody's word is lost."""
+
+    def add(number):
+        for file in range(10):
+            store_of(tmp_path).add({str(tmp_path / f"{number}-{file}"): b"x"})
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(4):
+            tasks.start_soon(anyio.to_thread.run_sync, add, number)
+    assert len(store_of(tmp_path).entries()) == 40
+
+
 async def test_what_runs_is_what_was_read(tmp_path):
     """A file that changes after it was read changes nothing until it is read, and trusted, again."""
     made = project(tmp_path, trust=lambda _source: True)
@@ -392,6 +432,23 @@ async def test_history_that_cannot_be_written(tmp_path, caplog):
     assert caplog.text.count("cannot be written") == 1
 
 
+async def test_history_in_a_pipe_nobody_reads(tmp_path, caplog):
+    """It is not waited for, to write or to read."""
+    os.mkfifo(tmp_path / "log.jsonl")
+    history = History(tmp_path / "log.jsonl")
+    history.add({"n": 1})
+    assert "cannot be written" in caplog.text
+    assert read_history(tmp_path / "log.jsonl") == []
+
+
+async def test_history_keeps_the_beginning_of_a_subject(tmp_path):
+    """A tool's name is what the caller says it is."""
+    made = runtime(tmp_path, shell("true"), history=tmp_path / "log.jsonl")
+    await made.dispatch("PreToolUse", {"tool_name": "x" * (1 << 20)})
+    (record,) = read_history(tmp_path / "log.jsonl")
+    assert len(record["subject"]) == 501
+
+
 async def test_torn_lines_are_skipped(tmp_path):
     """Case 124: what another writer, or a full disk, left behind."""
     file = tmp_path / "log.jsonl"
@@ -411,6 +468,22 @@ async def test_history_is_rotated(tmp_path):
         history.add({"n": number, "text": "x" * 600_000})
     assert (tmp_path / "log.jsonl.1").exists()
     assert [record["n"] for record in read_history(tmp_path / "log.jsonl")] == [0, 1, 2]
+
+
+async def test_two_writers_rotate(tmp_path):
+    """What one has put aside, the other does not put aside again."""
+    writers = [History(tmp_path / "log.jsonl") for _ in range(2)]
+
+    def write_all(history, name):
+        for number in range(50):
+            history.add({"n": f"{name}{number}", "text": "x" * 30_000})
+
+    async with anyio.create_task_group() as tasks:
+        for name, history in zip("ab", writers, strict=True):
+            tasks.start_soon(anyio.to_thread.run_sync, write_all, history, name)
+    records = read_history(tmp_path / "log.jsonl")
+    assert len(records) >= (1 << 20) // 30_100
+    assert records[-1]["n"] in ("a49", "b49")
 
 
 async def test_memory_keeps_the_last_ones():

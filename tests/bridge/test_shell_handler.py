@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 import tracemalloc
 
@@ -238,6 +239,17 @@ async def test_killed_by_a_signal(tmp_path):
     assert run.outcome.exit_code is None
     assert "SIGKILL" in str(run.error)
     assert run.outcome.decision == "deny"
+
+
+async def test_a_host_that_is_not_told_how_it_ended(tmp_path):
+    """It ignores SIGCHLD: no deny is lost, though nobody knows whether it was one."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        run = await one(runtime(tmp_path, shell("echo no >&2; exit 2")))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (run.outcome.decision, run.outcome.stderr) == ("deny", "no\n")
+    assert "SIGCHLD" in str(run.outcome.reason)
 
 
 async def test_stdin_is_not_read(tmp_path):

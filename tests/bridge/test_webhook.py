@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
 import socket
 import time
+import tracemalloc
 
 import pytest
 
@@ -143,6 +145,15 @@ async def test_nobody_listens(tmp_path, policy, decision, caplog):
     assert "127.0.0.1" in caplog.text
 
 
+@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nconte",
+                                  b'HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"decision": "block"}'])  # fmt: skip
+async def test_a_server_that_closes_early(tmp_path, sent):
+    """Before, in the middle of, or after its headers: half an answer is a failure, and denies where failures do."""
+    with serving(answer=lambda handler: handler.wfile.write(sent)) as server:
+        run = await one(tmp_path, webhook(server, onError="block"))
+    assert (run.outcome.failure, run.outcome.decision) == ("http", "deny")
+
+
 async def test_a_body_that_trickles(tmp_path):
     """The time limit covers the body."""
 
@@ -175,6 +186,57 @@ async def test_a_body_without_end(tmp_path):
         run = await one(tmp_path, webhook(server, timeout=10), limits={"stdout": 1000})
     assert run.outcome.stdout_truncated
     assert len(run.outcome.stdout) == 1000
+
+
+def packed(data, *encodings):
+    """An answer that is compressed, although it was asked for as it is."""
+
+    def answer(handler):
+        handler.send_response(200)
+        handler.send_header("content-encoding", ", ".join(encodings))
+        handler.send_header("content-length", str(len(data)))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    return answer
+
+
+async def test_a_compressed_answer(tmp_path):
+    """Nobody asked for it; it is read all the same."""
+    with serving(answer=packed(gzip.compress(b'{"decision": "block"}'), "gzip")) as server:
+        run = await one(tmp_path, webhook(server))
+    assert server.requests[0][0]["accept-encoding"] == "identity"
+    assert run.outcome.decision == "deny"
+
+
+async def test_a_compressed_flood(tmp_path):
+    """No more of it is unpacked than is kept."""
+    data = gzip.compress(b'{"a": "' + b"x" * (100 << 20))
+    with serving(answer=packed(data, "gzip")) as server:
+        tracemalloc.start()
+        try:
+            run = await one(tmp_path, webhook(server))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert (run.outcome.stdout_truncated, run.outcome.decision) == (True, "deny")
+    assert peak < 20 << 20
+
+
+@pytest.mark.parametrize("encodings", [("gzip", "gzip"), ("br",)])
+async def test_an_answer_in_another_encoding(tmp_path, encodings):
+    """Packed again and again, three hundred bytes hold a gigabyte: it is a failure that names the encoding."""
+    with serving(answer=packed(gzip.compress(gzip.compress(b"x")), *encodings)) as server:
+        run = await one(tmp_path, webhook(server, onError="block"))
+    assert (run.outcome.failure, run.outcome.decision) == ("http", "deny")
+    assert repr(", ".join(encodings)) in str(run.error)
+
+
+async def test_an_answer_that_is_not_what_it_says(tmp_path):
+    """A failure like any other."""
+    with serving(answer=packed(b"hello", "gzip")) as server:
+        run = await one(tmp_path, webhook(server))
+    assert run.outcome.failure == "http"
 
 
 async def test_an_address_with_a_password(tmp_path):

@@ -96,6 +96,40 @@ def test_a_call_that_is_denied(tools):
     assert "noise while running" not in done.out
 
 
+GUARD = """
+from dshhooks import deny, hookimpl
+
+class Plugin:
+    policy_revision = "1"
+
+    @hookimpl
+    def operation_guard(self, call):
+        if "broken" in call.payload.arguments:
+            raise ValueError("hunter" + "2")
+        return deny("test.no", "not today")
+"""
+
+
+def test_a_call_that_an_operation_guard_denies(tools):
+    """Exit 2 like every other no, with its reason; the document says deny."""
+    tools.install("keeper", GUARD)
+    tools.enable("keeper", "tools")
+    done = tools.run("call", "shout", '{"text": "x"}')
+    assert (done.code, "denied: denied: not today" in done.err) == (2, True)
+    assert tools.run("call", "shout", '{"text": "x"}', "--json").json["decision"] == "deny"
+
+
+@pytest.mark.parametrize("shadow", ["", 'shadow = ["keeper"]'])
+def test_an_operation_guard_that_breaks(tools, shadow):
+    """spec/operations.md X1: nothing of what it raised is on any stream, traced or not."""
+    tools.install("keeper", GUARD)
+    tools.enable("keeper", "tools", more=shadow)
+    for flags in ((), ("--trace",), ("--trace", "--json")):
+        done = tools.run("call", "shout", '{"text": "broken"}', *flags)
+        assert done.code == (0 if shadow else 2)
+        assert "hunter2" not in done.out + done.err
+
+
 def test_arguments_that_do_not_fit(tools):
     """Exit 1 with the path of the argument."""
     done = tools.run("call", "count", '{"n": "many"}')
@@ -125,6 +159,7 @@ def test_an_unknown_tool_may_belong_to_a_plugin_that_is_off(tools):
     """The hint names the plugins that are not loaded."""
     done = tools.run("call", "shout", '{"text": "x"}', "--disable", "tools")
     assert "hint: tools of the loaded plugins: none; not loaded: " in done.err
+    assert "the plugin `workspace-tools` brings bash, " in done.err
     assert "tools" in done.err.partition("not loaded: ")[2]
 
 

@@ -19,6 +19,19 @@ class Plugin:
         return BlockPrompt("no secrets") if "secret" in content_text(content) else None
 """
 
+# A plugin that lets no turn begin.
+CLOSED = """
+from dshhooks import hookimpl
+from dshhooks.operations import deny
+
+class Plugin:
+    policy_revision = "closed-1"
+
+    @hookimpl
+    def operation_guard(self, call):
+        return deny("closed", "come back tomorrow") if call.operation == "turn" else None
+"""
+
 
 @pytest.fixture
 def bare(project):
@@ -76,6 +89,16 @@ def test_a_blocked_prompt(project):
     done = project.run("run", "a secret")
     assert done.code == 2
     assert "prompt refused: no secrets" in done.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+def test_a_prompt_that_a_guard_refuses(project, flags):
+    """Exit 2, and the reason that is for everybody."""
+    project.install("closed", CLOSED)
+    project.enable("closed")
+    done = project.run("run", "hello", *flags)
+    assert done.code == 2
+    assert "prompt refused: turn was denied by a guard" in done.err
 
 
 @pytest.mark.parametrize(

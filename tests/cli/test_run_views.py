@@ -27,6 +27,19 @@ def silent(project):
     return project
 
 
+BROKEN = """
+from dshhooks import hookimpl
+
+class Plugin:
+    policy_revision = "1"
+
+    @hookimpl
+    def operation_guard(self, call):
+        if call.operation == {operation!r}:
+            raise ValueError("hunter" + "2")
+"""
+
+
 @pytest.fixture
 def kept(project):
     """A project whose sessions are kept."""
@@ -55,6 +68,17 @@ def test_a_refusal_is_told_once(project):
     project.install("block", BLOCK)
     project.enable("block")
     assert project.run("run", "a secret").err.count("no secrets") == 1
+
+
+@pytest.mark.parametrize("operation", ["turn", "inference"])
+def test_an_operation_guard_that_breaks(project, operation):
+    """spec/operations.md X1: nothing of what it raised is on any stream; which plugin it was is."""
+    project.install("keeper", BROKEN.format(operation=operation))
+    project.enable("keeper")
+    for flags in ((), ("--json",)):
+        done = project.run("run", "hello", *flags)
+        assert "keeper" in done.out + done.err
+        assert "hunter2" not in done.out + done.err
 
 
 def test_text_that_steers_a_terminal(kept):

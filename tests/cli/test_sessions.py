@@ -46,13 +46,13 @@ def test_another_policy(guarded):
     guarded.enable("policy-v2", more=STORE)
     done = guarded.run("sessions", "verify", "notes")
     assert done.code == 0
-    assert "warn hook_policy: v1 -> v2" in done.out
-    assert "info plugins: policy-v1 -> policy-v2" in done.out
+    assert "warn hook_policy: 'v1' -> 'v2'" in done.out
+    assert "info plugins: -policy-v1 +policy-v2" in done.out
     [found] = guarded.run("sessions", "verify", "--json").json
     assert {"category": "hook_policy", "severity": "warn", "old": "v1", "new": "v2"} in found["drift"]
     refused = guarded.run("run", "again", "--session", "notes")
     assert refused.code == 1
-    assert "'v1' -> 'v2'" in refused.err
+    assert "hook_policy: 'v1' -> 'v2'; plugins: -policy-v1 +policy-v2" in refused.err
     assert "dshhooks run --allow-policy-drift" in refused.err
     assert guarded.run("run", "again", "--session", "notes", "--allow-policy-drift").code == 0
     assert guarded.run("run", "again", "--session", "notes").code == 0

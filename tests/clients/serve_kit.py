@@ -27,6 +27,7 @@ LEAN = Path(dshhooks.__file__).parent / "clients" / "lean.py"
 
 # Denies what it is told to, says in which process, and misbehaves on demand. Never runs a command.
 POLICY = """
+import json
 import os
 import re
 import sys
@@ -51,6 +52,12 @@ class Plugin:
             print("PLUGIN PRINTED", flush=True)
             os.write(1, b"PLUGIN WROTE")
             os.system("echo PLUGIN SHELL")
+        if what == "leave":
+            os.chdir("/")
+        if what == "forget":
+            os.environ.clear()
+        if what == "corrupt":
+            json.JSONDecoder.decode = None
         if what == "interrupt":
             raise KeyboardInterrupt
         if what == "exit":
@@ -140,14 +147,43 @@ class User:
         """The directory of this user's daemons."""
         return os.fsencode(self.runtime / "dshhooks")
 
+    def reinstall(self, folder: Path, start: str | None = None) -> Path:
+        """Install a copy of dshhooks for the hook command, and return its package.
+
+        Args:
+            folder: Where to.
+            start: What its first file is instead.
+        """
+        for name in ("dshhooks", "hookspecs"):
+            source = Path(dshhooks.__file__).parent.parent / name
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        package = folder / "dshhooks"
+        if start is not None:
+            (package / "__init__.py").write_text(start, encoding="utf-8")
+        self.lean = package / "clients" / "lean.py"
+        return package
+
     def configure(self, text: str) -> None:
         """Write the project's configuration."""
         (self.project / "dshhooks.toml").write_text(text, encoding="utf-8")
 
+    def command(self, *arguments: str) -> list[str]:
+        """Return the hook command of Claude."""
+        return [sys.executable, "-I", "-S", str(self.lean), "--client", "claude", *arguments]
+
     def begin(self, *arguments: str, **env: str) -> subprocess.Popen[bytes]:
         """Start the hook command of Claude; its stdin is still to be written."""
-        command = [sys.executable, "-I", "-S", str(self.lean), "--client", "claude", *arguments]
-        return self._popen(command, {**self.env, **env}, subprocess.PIPE)
+        return self._popen(self.command(*arguments), {**self.env, **env}, subprocess.PIPE)
+
+    def after(self, preparation: str, stdin: bytes, *arguments: str, **streams: Any) -> Done:
+        """Let Claude ask after some Python has prepared the process that then becomes the hook command."""
+        code = f"import os, signal, sys\n{preparation}\nos.execv(sys.argv[1], sys.argv[1:])"
+        pipe = subprocess.PIPE
+        done = subprocess.run(
+            [sys.executable, "-c", code, *self.command(*arguments)], input=stdin, cwd=self.project, env=self.env,
+            check=False, **{"stdout": pipe, "stderr": pipe, **streams},
+        )  # fmt: skip
+        return Done(done.stdout or b"", done.stderr, done.returncode)
 
     def asking(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         """Start the hook command and let Claude ask about a shell command; the answer is still to come."""

@@ -241,6 +241,19 @@ def test_a_turn_does_not_go_on_for_ever(client, state):
     assert ask(client, stop, go_on()) != SILENT
 
 
+@pytest.mark.parametrize("client", STOP)
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_turn_that_goes_on_with_a_prompt_does_not_go_on_for_ever(client, broken, state):
+    """Gemini submits what it goes on with as if a user had written it: that starts nothing over."""
+    policy = plugin(agent_turn_stopping=lambda agent: 1 / 0) if broken else go_on()
+    answers = []
+    for _ in range(10):
+        answers.append(written(ask(client, sample(client, STOP[client]), policy)))
+        if answers[-1] is not None:
+            ask(client, sample(client, PROMPT[client], prompt=answers[-1]["reason"]), policy)
+    assert [answer is not None for answer in answers] == [True] * 8 + [False] * 2
+
+
 def test_a_session_without_a_name_is_not_made_to_go_on(state):
     """Nobody could count."""
     assert ask("codex", sample("codex", "Stop", session_id=""), go_on()) == SILENT

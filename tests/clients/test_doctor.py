@@ -12,6 +12,7 @@ from dshhooks.clients.denial import denial
 from dshhooks.clients.doctor import examine, installed_at
 from dshhooks.clients.doctor_trial import honoured, try_command
 from dshhooks.clients.event import read_event, read_payload
+from dshhooks.clients.install import installation, put_in
 from dshhooks.clients.install_command import argv_of, shell_command
 from dshhooks.clients.samples import harmless_call
 from dshhooks.clients.table import CLIENTS
@@ -24,6 +25,20 @@ ENVIRONMENT = {
     "DSHHOOKS_NO_PLUGINS": "1",
 }
 CLAUDE = CLIENTS["claude"]
+
+# A plugin with a hook that clients ask and one that they do not.
+BOTH = """
+from dshhooks import hookimpl
+
+class Plugin:
+    @hookimpl
+    def tools_guard(self, execution):
+        return None
+
+    @hookimpl(wrapper=True)
+    async def tools_execute(self, execution, *, call_next):
+        return await call_next()
+"""
 
 
 @pytest.fixture
@@ -108,6 +123,21 @@ class TestExamination:
         folder.install(more=["--disable", "never"])
         del environment["DSHHOOKS_NO_PLUGINS"]
         assert [row.status for row in examined(folder, environment).plugins if row.name == "never"] == ["disabled"]
+
+    def test_names_the_hooks_that_are_asked_there(self, folder, environment, tmp_path, monkeypatch):
+        """The call runs in the client, so wrappers around it do not take part, whatever else the plugin has."""
+        Site(tmp_path / "site", monkeypatch).install("both", BOTH)
+        folder.install()
+        del environment["DSHHOOKS_NO_PLUGINS"]
+        assert [row.hooks for row in examined(folder, environment).plugins if row.name == "both"] == [("tools_guard",)]
+
+    def test_of_hook_files_that_run_twice(self, folder, environment):
+        """The client runs them, and so does our plugin for them: said with the way out, until that is taken."""
+        del environment["DSHHOOKS_NO_PLUGINS"]
+        for more, doubled in (((), True), (("--disable", "claude-hooks"), False)):
+            folder.install(more=[*more])
+            notes = examined(folder, environment).notes
+            assert any("install claude --disable claude-hooks" in note for note in notes) is doubled
 
     def test_as_json(self, folder, environment):
         """Everything, as plain JSON."""
@@ -278,10 +308,20 @@ def test_the_samples_are_understood(client):
     assert client == "copilot-native" or event.cwd == "/here"
 
 
+@pytest.mark.parametrize("client", ["claude", "gemini", "qwen"])
+def test_a_project_may_switch_the_users_hooks_off(client, folder, environment):
+    """Measured of Claude: a member of a checkout's settings is enough, and the user's own entries are not asked."""
+    folder = Folder(folder.root, client)
+    put_in(installation(client, "user", cwd=folder.root, environ={}))
+    assert examined(folder, environment).fine
+    folder.write({"gemini": '{"hooksConfig": {"enabled": false}}'}.get(client, '{"disableAllHooks": true}'))
+    assert any("switches hooks off" in problem for problem in examined(folder, environment).problems)
+
+
 def test_the_command_is_the_installed_one(folder, environment):
     """Doctor runs what stands in the file, not what would be written today."""
     folder.install(events="PreToolUse")
     folder.write(folder.text.replace(shell_command(argv_of("claude")), "true; dshhooks handle"))
     found = examined(folder, environment)
-    assert [place.command for place in found.places if place.command] == ["true; dshhooks handle"]
+    assert [place.command for place in found.places if place.command] == ["true; dshhooks handle || exit 2"]
     assert not found.fine

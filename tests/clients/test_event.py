@@ -91,6 +91,44 @@ def test_the_argument_the_tool_reads_is_the_one_policy_sees():
     assert event.arguments["path"] == "/etc/x"
 
 
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [
+        ("codex", "shell"), ("codex", "local_shell"), ("codex", "shell_command"), ("codex", "exec_command"),
+        ("qwen", "monitor"), ("claude", "Monitor"), ("openhands", "execute_bash"), ("vibe", "bash"),
+        ("vibe", "process.start"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments", [{"command": "git push -f"}, {"cmd": "git push -f"}, {"command": ["git", "push", "-f"]}], ids=str
+)
+def test_whatever_runs_a_command_is_bash_with_a_text(client, name, arguments):
+    """Also what is no shell by its name, and where the command comes as words: policies look for text in text."""
+    event = read_event(client, {**SAMPLES[client][BEFORE[client]], "tool_name": name, "tool_input": arguments}, {})
+    assert (event.tool, event.arguments["command"]) == ("bash", "git push -f")
+
+
+@pytest.mark.parametrize(
+    ("client", "name", "arguments", "ours"),
+    [
+        ("vibe", "file_system.write_file", {"path": "a"}, "write_file"),
+        ("vibe", "file_system.read_file", {"path": "a"}, "read_file"),
+        ("vibe", "file_system.search_replace", {"file_path": "a"}, "edit_file"),
+        ("qwen", "edit", {"file_path": "a"}, "edit_file"),
+        ("gemini", "replace", {"file_path": "a"}, "edit_file"),
+        ("copilot", "create", {"path": "a"}, "write_file"),
+        ("openhands", "file_editor", {"command": "view", "path": "a"}, "read_file"),
+        ("openhands", "file_editor", {"command": "create", "path": "a", "file_text": "x"}, "write_file"),
+        ("openhands", "file_editor", {"command": "str_replace", "path": "a"}, "edit_file"),
+        ("openhands", "file_editor", {"path": "a"}, "edit_file"),
+    ],
+)
+def test_files_are_read_written_and_edited_by_one_name_each(client, name, arguments, ours):
+    """A policy of files sees every client's tools, those that are several in one as well."""
+    event = read_event(client, {**SAMPLES[client][BEFORE[client]], "tool_name": name, "tool_input": arguments}, {})
+    assert (event.tool, event.arguments["path"]) == (ours, "a")
+
+
 @pytest.mark.parametrize("name", ["mcp__files__bash", "mcp__x__Write"])
 def test_mcp_tools_keep_their_names(name):
     """Whoever serves such a tool, it is not the client's own."""

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,9 @@ class Plugin:
 
     def read(self, detail):
         return Deny(repr(sys.stdin.read()))
+
+    def log(self, detail):
+        logging.getLogger("policy").warning(detail)
 """
 
 
@@ -147,7 +151,8 @@ def test_a_denial_and_no_opinion(project):
 def test_the_second_event_goes_by_the_cached_list(project):
     """The same answers, and nothing is imported that this event does not need."""
     handle(project, "fine")
-    heavy = "anyio,asyncio,cattrs,click,httpx,jsonschema_rs,importlib.metadata,dshhooks.harness"
+    heavy = "anyio,asyncio,cattrs,click,httpx,jsonschema_rs,importlib.metadata,dshhooks.harness,logging,"
+    heavy += "hookspecs.agent,hookspecs.values,dshhooks.bridge,dshhooks.clients.judge_results,dshhooks.engine.trace"
     assert reason(handle(project, f"modules {heavy}")) == "none of them"
     assert handle(project, "fine") == Done(0, "", "")
 
@@ -265,6 +270,21 @@ def test_a_signal_while_policy_is_asked_denies(project, tmp_path, number):
     assert "interrupted" in reason(Done(process.returncode, out.decode(), err.decode()))
 
 
+@pytest.mark.parametrize("preparation", [
+    "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())",
+    "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+])  # fmt: skip
+def test_signals_somebody_has_blocked_or_ignored_change_nothing(project, preparation):
+    """What starts us leaves them so for us."""
+    code = f"import os, signal, sys\n{preparation}\nos.execv(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-P", "-m", "dshhooks", "handle", "--client", "claude"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=project.folder, env=project.environment(), input=call("deny it"),
+        capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert reason(Done(done.returncode, done.stdout.decode(), done.stderr.decode())) == "it"
+
+
 # -- pipes -------------------------------------------------------------------------------------------------------------
 
 
@@ -283,8 +303,6 @@ def test_a_stdout_nobody_reads_is_denied_by_exit_code(project):
 
 def shell(project: Project, redirection: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
     """Run the hook command through a shell, as clients do."""
-    import sys
-
     words = [sys.executable, "-P", "-m", "dshhooks", "handle", "--client", "claude"]
     return subprocess.run(
         ["sh", "-c", f'exec "$0" "$@" {redirection}', *words],
@@ -382,12 +400,71 @@ def test_a_plugin_that_cannot_be_loaded_denies(project):
     assert handle(project, "fine") == Done(0, "", "")
 
 
+# A plugin with a policy where a variable wants it.
+MOODY = """
+import os
+from dshhooks import Deny, hookimpl
+
+class Plugin:
+    @hookimpl
+    def agent_disposed(self, agent):
+        return None
+
+    if "STRICT" in os.environ:
+        @hookimpl
+        def tools_pre_execute(self, execution):
+            return Deny("strict")
+"""
+
+
+def test_a_plugin_may_have_its_hooks_by_a_variable(project):
+    """The list of who has which hook is one for each environment."""
+    project.install("moody", MOODY)
+    project.enable("moody")
+    for _ in range(2):
+        assert handle(project, "fine") == Done(0, "", "")
+        strict = project.run("handle", "--client", "claude", stdin=call("fine"), env={"STRICT": "1"})
+        assert reason(strict) == "strict"
+
+
+# What a checkout may bring, and what variables a client may take from one.
+CHECKOUT = ["[plugins]\nenable = []\n", '[plugins]\ndisable = ["policy"]\n', '[plugins]\nshadow = ["policy"]\n']
+VARIABLES = [
+    {"DSHHOOKS_DISABLE": "policy"}, {"DSHHOOKS_NO_PLUGINS": "1"}, {"DSHHOOKS_PLUGINS": "other"},
+    {"DSHHOOKS_CONFIG": "dshhooks.toml"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("variables", [{}, *VARIABLES], ids=str)
+@pytest.mark.parametrize("brought", CHECKOUT)
+def test_a_pinned_configuration_with_required_plugins_holds_in_any_checkout(project, tmp_path, brought, variables):
+    """No file of the project counts beside it, and leaving out what is required denies every call."""
+    pinned = tmp_path / "guard.toml"
+    pinned.write_text('[plugins]\nenable = ["policy"]\nrequired = ["policy"]\n', encoding="utf-8")
+    project.configure(brought)
+    (project.folder / "pyproject.toml").write_text(f"[tool.dshhooks.{brought[1:]}", encoding="utf-8")
+    stdin = call("deny it")
+    done = project.run("handle", "--client", "claude", "--config", str(pinned), stdin=stdin, env=variables)
+    assert "it" in reason(done).split() or "policy" in reason(done) or "other" in reason(done)
+
+
 def test_observing_events_are_silent_whatever_is_broken(project):
     """Exit 0, nothing written, a line in the log."""
     project.configure("[plugins\n")
     event = json.dumps(sample("claude", "SessionStart")).encode()
     assert project.run("handle", "--client", "claude", stdin=event) == Done(0, "", "")
     assert "not valid TOML" in log(project)
+
+
+def test_what_a_policy_logs_is_in_the_log(project):
+    """With its time, and from the cached list as well; also what the policy says while it is made."""
+    made = '\n    def __init__(self):\n        logging.getLogger("dshhooks.x").info("made")\n'
+    project.install("talker", "import logging\n" + POLICY + made)
+    project.enable("talker")
+    for _ in range(2):
+        assert handle(project, "log careful") == Done(0, "", "")
+    said = [line.rpartition(" dshhooks: ") for line in log(project).splitlines()]
+    assert [text for time, _, text in said if time.startswith("20")] == ["made", "careful"] * 2
 
 
 def test_what_a_shadowed_policy_would_have_done_is_in_the_log(project):

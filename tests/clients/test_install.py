@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dshhooks.clients.install import installation, preview
-from dshhooks.clients.install_command import argv_of, shell_command
+from dshhooks.clients.install_command import argv_of, or_no, shell_command
 from dshhooks.clients.settings_text import SettingsError
 from dshhooks.clients.table import CLIENTS
 from hookspecs.errors import HarnessError
@@ -198,7 +198,7 @@ class TestUpdate:
         old = '{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"timeout": 99,\n "command": "%s"}]}]}}'
         claude.write(old % "/old/python /old/dshhooks/clients/lean.py --client claude")
         claude.install(events="PreToolUse")
-        assert claude.text == old % shell_command(argv_of("claude"))
+        assert claude.text == old % or_no(shell_command(argv_of("claude")))
 
     @pytest.mark.parametrize(
         "command", ["dshhooks handle --client claude", "/x/bin/dshhooks handle", "py -m dshhooks handle"]
@@ -237,6 +237,17 @@ class TestUpdate:
 
 
 class TestPlaces:
+    def test_a_link_that_leads_nowhere_stays_one(self, claude, tmp_path):
+        """What was made where it leads to is removed again, with our entries in it."""
+        target = tmp_path / "dotfiles.json"
+        claude.file.parent.mkdir()
+        claude.file.symlink_to(target)
+        claude.install()
+        assert "lean.py" in target.read_text(encoding="utf-8")
+        claude.uninstall()
+        assert claude.file.is_symlink()
+        assert not target.exists()
+
     def test_a_link_stays_a_link(self, claude, tmp_path):
         """What it leads to is changed."""
         real = tmp_path / "dotfiles" / "claude.json"
@@ -351,6 +362,22 @@ class TestRefusal:
         with pytest.raises(SettingsError, match="No space left"):
             claude.install()
         assert snapshot(claude.root) == {}
+
+    def test_nothing_is_kept_of_a_failed_try(self, claude, monkeypatch):
+        """A file that cannot be replaced is what it was, with no copy of it beside it."""
+        replace = os.replace
+
+        def immutable(source, target):
+            if os.fspath(target) == str(claude.file):
+                raise PermissionError(1, "Operation not permitted")
+            replace(source, target)
+
+        claude.write(RICH)
+        before = snapshot(claude.root)
+        monkeypatch.setattr(os, "replace", immutable)
+        with pytest.raises(SettingsError, match="not permitted"):
+            claude.install()
+        assert snapshot(claude.root) == before
 
 
 def test_a_preview_changes_nothing(folder):

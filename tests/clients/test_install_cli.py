@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 
 import pytest
 
+from dshhooks.cli.install import CLIENTS_ARE
 from dshhooks.clients.samples import harmless_call
+from dshhooks.clients.table import CLIENTS
 from tests.cli.kit import Project
 from tests.clients.install_kit import RICH, snapshot
 from tests.plugins.kit import DENY
@@ -134,3 +137,8 @@ class TestDoctor:
         assert done.code == 0
         assert done.json["ok"] is True
         assert [row["name"] for row in done.json["plugins"] if row["status"] == "loaded"] == ["loud"]
+
+
+def test_the_help_names_every_client():
+    """As text, so that asking for help reads no table."""
+    assert set(re.findall(r"[a-z][a-z-]+", CLIENTS_ARE)) - {"or"} == set(CLIENTS)

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from dshhooks.clients.install import installation, preview
-from dshhooks.clients.install_command import argv_of, shell_command
+from dshhooks.clients.install import installation, look, preview
+from dshhooks.clients.install_command import argv_of, or_no, shell_command, words_of
+from dshhooks.clients.install_forms import FORMS
 from dshhooks.clients.settings_text import SettingsError
+from dshhooks.clients.table import CLIENTS
 from hookspecs.errors import HarnessError
 from tests.clients.install_kit import RICH, Folder, snapshot
 
@@ -48,14 +50,15 @@ class TestContent:
         """Its own event names, and a name it shows in its list of hooks."""
         folder = Folder(tmp_path, "gemini")
         folder.install(events="PreToolUse")
-        hook = {"name": "dshhooks", "type": "command", "command": shell_command(argv_of("gemini")), "timeout": 60000}
+        hook = {"name": "dshhooks", "type": "command", "command": or_no(shell_command(argv_of("gemini"))),
+                "timeout": 60000}  # fmt: skip
         assert json.loads(folder.text) == {"hooks": {"BeforeTool": [{"matcher": "*", "hooks": [hook]}]}}
 
     def test_of_copilots_native_form(self, tmp_path):
         """Entries without groups and without a matcher: its `*` and its empty one matched nothing."""
         folder = Folder(tmp_path, "copilot-native")
         folder.install(events="preToolUse")
-        hook = {"type": "command", "bash": shell_command(argv_of("copilot-native")), "timeoutSec": 60}
+        hook = {"type": "command", "bash": or_no(shell_command(argv_of("copilot-native"))), "timeoutSec": 60}
         assert json.loads(folder.text) == {"version": 1, "hooks": {"preToolUse": [hook]}}
 
     def test_of_vibe(self, tmp_path):
@@ -109,6 +112,13 @@ class TestAdvice:
         ]
         assert told == [True, both]
 
+    @pytest.mark.parametrize(("more", "told"), [([], True), (["--config", "/etc/dshhooks.toml"], False)])
+    def test_of_a_user_says_that_a_project_may_leave_plugins_out(self, more, told, tmp_path, monkeypatch):
+        """The nearest configuration counts, and a checkout may bring one."""
+        monkeypatch.setenv("HOME", str(tmp_path))
+        warnings = preview(installation("claude", "user", more=more, cwd=tmp_path, environ={}))[1]
+        assert any("may leave your plugins out" in warning for warning in warnings) is told
+
     def test_says_nothing_where_all_is_well(self, claude):
         """A warning is read when it is rare."""
         claude.write(RICH.replace('"timeout": 5', '"timeout": 500'))
@@ -139,6 +149,26 @@ class TestCommand:
         words = [sys.executable, "-I", str(script), "--config", name]
         done = subprocess.run(["/bin/sh", "-c", shell_command(words)], capture_output=True, check=True)
         assert json.loads(done.stdout) == [str(script), "--config", name]
+
+    @pytest.mark.parametrize("client", [name for name, form in FORMS.items() if form.kind == "json"])
+    def test_that_cannot_be_run_says_no(self, client, tmp_path, monkeypatch):
+        """The environment is gone: exit 2 and what the shell says; with any other code most clients run the tool."""
+        row, folder = CLIENTS[client], Folder(tmp_path, client)
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "gone/python"))
+        folder.install()
+        for entry in look(client, folder.wanted().place)[1]:
+            done = subprocess.run(["/bin/sh", "-c", entry.command], stdin=subprocess.DEVNULL, capture_output=True)
+            assert b"gone/python" in done.stderr
+            # The end of a turn is not held up: Codex and Gemini would go on for ever.
+            assert (done.returncode == 2) is (row.gates.get(entry.event) in ("tool", "permission", "prompt"))
+
+    @pytest.mark.parametrize("code", [0, 2])
+    def test_that_was_run_says_what_it_says(self, code):
+        """An answer and its exit code are what they were."""
+        words = [sys.executable, "-c", f"import sys; print('said'); sys.exit({code})"]
+        done = subprocess.run(["/bin/sh", "-c", or_no(shell_command(words))], capture_output=True)
+        assert (done.stdout, done.stderr, done.returncode) == (b"said\n", b"", code)
+        assert words_of(or_no(shell_command(words))) == words
 
     def test_is_known_again_whatever_the_path(self, claude, monkeypatch):
         """Quoted as it must be, it is still one of ours."""

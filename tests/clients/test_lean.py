@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -108,13 +109,75 @@ def test_a_stdout_that_cannot_be_written_denies_by_exit_code(alone: User) -> Non
 @pytest.mark.parametrize("closed", [(0,), (1,), (0, 1)])
 def test_a_stream_that_is_closed_denies(alone: User, closed: tuple[int, ...]) -> None:
     """Its number is not taken for anything else: no event can be read, or no answer written, and both are exit 2."""
-    command = [sys.executable, "-I", "-S", str(LEAN), "--client", "claude"]
-    close = f"import os, sys; [os.close(n) for n in {closed}]; os.execv(sys.argv[1], sys.argv[1:])"
-    done = subprocess.run(
-        [sys.executable, "-c", close, *command], input=payload("forbidden a"), capture_output=True, cwd=alone.project,
-        env=alone.env, check=False,
-    )  # fmt: skip
-    assert (done.returncode, bool(done.stderr)) == (2, True)
+    done = alone.after(f"[os.close(n) for n in {closed}]", payload("forbidden a"))
+    assert (done.code, bool(done.stderr)) == (2, True)
+
+
+# A plugin of a file of its own in the place of one of ours would be asked nothing, and answer everything.
+HOSTILE = ("json", "dshhooks", "hookspecs", "attrs", "attr", "pluggy", "sitecustomize", "posix", "os", "encodings")
+
+
+@pytest.mark.parametrize("path", [".", ":", "sub:.", "{project}", "./sub/.."])
+def test_nothing_in_the_working_directory_takes_the_place_of_anything(alone: User, path: str) -> None:
+    """PYTHONPATH may lead there, as in many shells it does: an agent can write modules of those names."""
+    for name in HOSTILE:
+        (alone.project / f"{name}.py").write_text("import os\nos.write(3, b'A 0 0 0\\n')\n", encoding="utf-8")
+    alone.env["PYTHONPATH"] = f"{path.format(project=alone.project)}:{alone.env['PYTHONPATH']}"
+    assert alone.call("forbidden a").reason == "no: a"
+
+
+@pytest.mark.parametrize("variable", [
+    {"PYTHONHOME": "/nowhere"}, {"PYTHONPLATLIBDIR": "nowhere"}, {"PYTHONHASHSEED": "none"},
+    {"PYTHONWARNINGS": "error"}, {"PYTHONOPTIMIZE": "2"}, {"PYTHONINSPECT": "1"}, {"PYTHONTRACEMALLOC": "none"},
+], ids=str)  # fmt: skip
+def test_variables_for_another_python_change_nothing(alone: User, variable: dict[str, str]) -> None:
+    """They are there for whatever the agent runs, not for what judges it."""
+    assert alone.call("forbidden a", **variable).reason == "no: a"
+
+
+BLOCKED = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
+
+
+@pytest.mark.parametrize("preparation", [BLOCKED, "signal.signal(signal.SIGCHLD, signal.SIG_IGN)"])
+def test_signals_somebody_has_blocked_or_ignored_change_nothing(alone: User, preparation: str) -> None:
+    """What starts us leaves them so for us: the budget would never be spent."""
+    assert alone.after(preparation, payload("forbidden a")).reason == "no: a"
+    assert "in time" in alone.after(preparation, payload("spin"), "--budget", "1").reason
+
+
+GONE = "os.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')"
+CROWDED = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))"
+
+
+@pytest.mark.parametrize(("preparation", "said"), [(GONE, "working directory is gone"), (CROWDED, "open files")])
+def test_what_cannot_be_judged_ends_as_the_event_that_it_is(alone: User, preparation: str, said: str) -> None:
+    """In the client's form, and a turn that would go on because of it ends: the event is looked at whatever fails."""
+    stop = payload("x", hook_event_name="Stop", stop_hook_active=True)
+    assert said in alone.after(preparation, payload("forbidden a")).reason
+    assert alone.after(preparation, stop) == Done(b"", b"", 0)
+    assert alone.after(preparation, payload("x", hook_event_name="PostToolUse", tool_response={})) == Done(b"", b"", 0)
+
+
+def test_a_dirty_stdout_is_denied_by_exit_code(alone: User, tmp_path: Path) -> None:
+    """No client reads JSON behind another line: in a file that can be seen, and in a pipe until it is read."""
+    noise = "os.write(1, b'noise\\n')"
+    with (tmp_path / "out").open("wb") as out:
+        done = alone.after(noise, payload("forbidden a"), stdout=out)
+    assert (done.code, (tmp_path / "out").read_bytes()) == (2, b"noise\n")
+    assert done.stderr.startswith(b"no: a (something else")
+    reading, writing = os.pipe()
+    done = alone.after(noise, payload("forbidden a"), stdout=writing)
+    os.close(reading), os.close(writing)
+    assert done.code == 2
+    assert done.stderr.startswith(b"no: a (something else")
+
+
+def test_what_plugins_have_done_to_json_is_not_done_to_the_answer(alone: User) -> None:
+    """A module that replaces a function of `json` when it is imported: an observing event is still known as one."""
+    source = alone.policy.read_text(encoding="utf-8")
+    alone.policy.write_text(f"import json\njson.JSONDecoder.decode = None\n{source}", encoding="utf-8")
+    assert "could not judge" in alone.call("fine").reason
+    assert alone.ask(payload("x", hook_event_name="PostToolUse", tool_response={})) == Done(b"", b"", 0)
 
 
 def test_nothing_in_the_working_directory_is_imported(alone: User) -> None:
@@ -126,10 +189,8 @@ def test_nothing_in_the_working_directory_is_imported(alone: User) -> None:
 
 def test_a_broken_installation_denies(alone: User, tmp_path: Path) -> None:
     """dshhooks cannot be imported: the answer is Claude's, and says what is wrong."""
-    package = tmp_path / "broken" / "dshhooks"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError('half an upgrade')\n", encoding="utf-8")
-    assert "half an upgrade" in alone.call("fine", PYTHONPATH=str(package.parent)).reason
+    alone.reinstall(tmp_path / "broken", "raise ImportError('half an upgrade')\n")
+    assert "half an upgrade" in alone.call("fine").reason
 
 
 @pytest.mark.parametrize("missing", ["courier", "denial", "failure", "wire", "worker"])

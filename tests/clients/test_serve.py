@@ -210,6 +210,26 @@ def test_a_budget_holds(served: User) -> None:
     assert pid_that_answers(served) == first.pid
 
 
+@pytest.mark.parametrize("how", ["leave", "forget", "corrupt"])
+def test_what_a_plugin_does_to_the_process_is_not_done_to_the_next_call(served: User, how: str) -> None:
+    """Another directory, another environment, no `json` any more: another daemon takes over from this one."""
+    before = served.call("who HOME").reason
+    served.call(how)
+    assert served.call("who HOME").reason.split()[2:] == before.split()[2:]
+    until(lambda: served.call("who HOME").reason.split()[1] in [str(each.pid) for each in served.daemons()])
+    assert served.call("who HOME").reason.split()[1] != before.split()[1]
+
+
+def test_nothing_in_the_working_directory_takes_the_place_of_anything(someone: User) -> None:
+    """A daemon is no easier to subvert than a process of its own."""
+    for name in ("json", "dshhooks", "asyncio", "sitecustomize"):
+        (someone.project / f"{name}.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
+    someone.env["PYTHONPATH"] = f".:{someone.env['PYTHONPATH']}"
+    assert someone.call("forbidden a").reason == "no: a"
+    until(someone.daemons)
+    until(lambda: pid_that_answers(someone) in [each.pid for each in someone.daemons()])
+
+
 def test_fifty_megabytes(served: User) -> None:
     """A large event goes through the socket whole."""
     assert served.call(f"forbidden {'x' * (50 << 20)}").reason.startswith("no: xxx")
@@ -232,33 +252,21 @@ def test_nobody_serves_a_broken_configuration(someone: User) -> None:
 
 def test_a_new_version_takes_over(someone: User, tmp_path: Path) -> None:
     """The installation is replaced under a daemon: it sends its callers away and ends."""
-    import dshhooks
-
-    copy = tmp_path / "installed"
-    for name in ("dshhooks", "hookspecs"):
-        source = Path(dshhooks.__file__).parent.parent / name
-        subprocess.run([sys.executable, "-c", COPY, str(source), str(copy / name)], check=True)
-    someone.env["PYTHONPATH"] += f":{copy}"
-    someone.lean = copy / "dshhooks" / "clients" / "lean.py"
+    package = someone.reinstall(tmp_path / "installed")
+    someone.env["PYTHONPATH"] += f":{package.parent}"
     process = someone.serve()
     (first,) = someone.daemons()
     assert pid_that_answers(someone) == first.pid
-    with open(copy / "dshhooks" / "__init__.py", "a", encoding="utf-8") as file:
+    with open(package / "__init__.py", "a", encoding="utf-8") as file:
         file.write('\n__version__ = "9.9.9"\n')
     assert pid_that_answers(someone) != first.pid
     assert ended(process).code == 0
 
 
-COPY = "import shutil, sys; shutil.copytree(*sys.argv[1:], ignore=shutil.ignore_patterns('__pycache__'))"
-
-
 def test_one_that_cannot_start_is_not_tried_each_time(someone: User, tmp_path: Path) -> None:
     """The first call tries; after that, for a while, only the process that answers is started."""
-    package = tmp_path / "broken" / "dshhooks"
-    package.mkdir(parents=True)
     count = tmp_path / "imports"
-    (package / "__init__.py").write_text(f"open({str(count)!r}, 'a').write('x')\nraise ImportError('half')\n")
-    someone.env["PYTHONPATH"] = str(package.parent)
+    someone.reinstall(tmp_path / "broken", f"open({str(count)!r}, 'a').write('x')\nraise ImportError('half')\n")
     assert "half" in someone.call("fine").reason
     until(lambda: count.read_text() == "xx")
     assert "half" in someone.call("fine").reason

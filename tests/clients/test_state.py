@@ -68,22 +68,44 @@ def test_where_there_can_be_no_log_there_is_none(home, obstacle):
     assert not (home / "elsewhere").exists()
 
 
+def test_without_a_home_nothing_is_kept(tmp_path, monkeypatch):
+    """In the working directory it would be the agent's to change: the list of plugins, above all."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "nowhere")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    os.close(state.open_log())
+    assert not state.may_go_on("codex", "s", "more")
+    assert all(os.path.isabs(folder) for folder in (state.state_folder(), state.cache_folder()))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_continuation_is_known_again_as_a_prompt():
+    """By its text, and only while the turn goes on."""
+    assert not state.is_continuation("gemini", "p", "run the tests")
+    state.may_go_on("gemini", "p", "run the tests")
+    assert state.is_continuation("gemini", "p", " run the tests\n")
+    assert not state.is_continuation("gemini", "p", "something else")
+    state.forget_continuations("gemini", "p")
+    assert not state.is_continuation("gemini", "p", "run the tests")
+
+
 def test_eight_continuations_and_no_more():
     """Then the turn ends, until somebody forgets."""
-    assert [state.may_go_on("codex", "s") for _ in range(9)] == [True] * 8 + [False]
-    assert state.may_go_on("codex", "other")
+    assert [state.may_go_on("codex", "s", "more") for _ in range(9)] == [True] * 8 + [False]
+    assert state.may_go_on("codex", "other", "more")
     state.forget_continuations("codex", "s")
-    assert state.may_go_on("codex", "s")
+    assert state.may_go_on("codex", "s", "more")
 
 
 def test_what_cannot_be_counted_does_not_go_on(home):
     """No session, or no place to count: a turn that ends is better than one that never does."""
-    assert not state.may_go_on("codex", "")
+    assert not state.may_go_on("codex", "", "more")
     (home / ".local").write_bytes(b"")
-    assert not state.may_go_on("codex", "s")
+    assert not state.may_go_on("codex", "s", "more")
 
 
 def test_a_sessions_name_is_no_path(home):
     """The client chose it."""
-    assert state.may_go_on("codex", "../../../x/\x00é")
+    assert state.may_go_on("codex", "../../../x/\x00é", "more")
     assert [path.parent.name for path in home.rglob("codex-*")] == ["turns"]

@@ -42,6 +42,35 @@ def test_a_plain_value_is_no_plugin(value: Any) -> None:
     assert hooks.plugins == ()
 
 
+# -- some domains only -------------------------------------------------------------------------------------------------
+
+
+async def test_hooks_of_some_domains_are_asked() -> None:
+    """One event needs one domain; plugins that were taken in with all of them have hooks beside it."""
+
+    class Both(Policy):
+        @hookimpl
+        def agent_created(self, agent: Any) -> None:
+            raise AssertionError("asked")
+
+    hooks = Hooks(("tools",))
+    hooks.register(Both())
+    assert await hooks.call("tools_pre_execute", execution=None) == Deny("no")
+    with pytest.raises(HookUsageError, match="no hook 'agent_created'"):
+        await hooks.call("agent_created", agent=None)
+
+
+def test_hooks_of_a_known_domain_must_fit() -> None:
+    """What is known is checked as ever."""
+
+    class Waiting:
+        @hookimpl
+        async def tools_guard(self, execution: Any) -> None: ...
+
+    with pytest.raises(PluginError, match="use a plain `def`"):
+        Hooks(("tools",)).register(Waiting())
+
+
 # -- names -------------------------------------------------------------------------------------------------------------
 
 

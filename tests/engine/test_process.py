@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import os
 import signal
 import sys
+from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from dshhooks.engine.process import Command, run_process
@@ -100,6 +104,90 @@ async def test_cancelled_at_once(tmp_path):
         await run_process(python("import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)", tmp_path))
     assert scope.cancelled_caught
     assert not alive(pid_in(tmp_path / "pid"))
+
+
+def collected(pid):
+    """Whether nothing of a process is left, not even how it ended."""
+    return not os.path.exists(f"/proc/{pid}")
+
+
+STUBBORN = """
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: open('asked', 'w').close())
+open('pid', 'w').write(str(os.getpid()))
+while True: time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_cancelled_once_more_while_it_is_ended(tmp_path):
+    """Asyncio's own cancellation knows no shield: then there is no grace any more, and still nothing is left."""
+    task = asyncio.ensure_future(run_process(python(STUBBORN, tmp_path, kill_grace=20)))
+    await until(lambda: pid_in(tmp_path / "pid"))
+    task.cancel()
+    await until((tmp_path / "asked").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert collected(pid_in(tmp_path / "pid"))
+
+
+async def test_no_thread_is_left_to_end_it(tmp_path, monkeypatch):
+    """It is ended in this one."""
+
+    def refuse(*_args, **_more):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(anyio.to_thread, "run_sync", refuse)
+    with pytest.raises(RuntimeError, match="new thread"):
+        await run_process(python(STUBBORN, tmp_path, timeout=0.5))
+    assert not alive(pid_in(tmp_path / "pid"))
+
+
+# Leaves so many files free and no more, and runs a command; nothing may be left of it.
+FULL = """
+import anyio, os, resource, sys
+from dshhooks.engine.process import Command, run_process
+
+async def run(free):
+    holes = []
+    try:
+        while True:
+            holes.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError:
+        for number in holes[:free]:
+            os.close(number)
+    command = Command(argv=("/bin/sh", "-c", f": > ran{free}; exec sleep 60"), cwd=".", env={}, stdin=b"x" * 200_000,
+                      timeout=0.2)
+    try:
+        ended = (await run_process(command)).timed_out
+    except OSError:
+        ended = None
+    for number in holes[free:]:
+        os.close(number)
+    return ended, os.path.exists(f"ran{free}")
+
+async def main():
+    await run_process(Command(argv=("/bin/true",), cwd=".", env={}))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    print([await run(free) for free in range(16)])
+    try:
+        print(os.waitpid(-1, os.WNOHANG))
+    except ChildProcessError:
+        print("none")
+
+anyio.run(main, backend=sys.argv[1])
+"""
+
+
+async def test_too_few_files(tmp_path, anyio_backend):
+    """Either nothing is started, or it is ended in time; and no child is left."""
+    argv = (sys.executable, "-c", FULL, anyio_backend)
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ended = await run_process(Command(argv=argv, cwd=str(tmp_path), env=environ))
+    tried, left = ended.stdout.decode().splitlines()
+    assert set(ast.literal_eval(tried)) == {(None, False), (True, True)}, ended.stderr
+    assert left == "none"
 
 
 async def test_a_daemon_of_its_own_making(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import anyio
@@ -209,13 +210,15 @@ async def test_a_guard_that_breaks() -> None:
     watch = Watch(COMPACTION)
 
     def broken(_call: Any) -> None:
-        raise ValueError("hunter2")
+        secret = "hunter2"
+        raise ValueError(secret)
 
     async with host(watch, Guarding(broken, operation=COMPACTION), steps=[Say("a")]) as h:
         agent = await h.run("one")
         error: Any = await compacted(h, agent)
         assert error.code == "PLUGIN_FAILED"
         assert str(error).startswith("internal: compaction was blocked")
+        assert "hunter2" not in "".join(traceback.format_exception(error)) + repr(error) + repr(error.args)
     result = watch.one(COMPACTION)
     assert result.outcome is FAILED
     assert isinstance(result.error, GuardError)

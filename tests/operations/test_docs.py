@@ -19,12 +19,14 @@ FOLDER = Path(__file__).parent.parent.parent / "docs" / "how-to"
 PAGES = (FOLDER / "which-hook.md", FOLDER / "observe-operations.md")
 
 
+def blocks() -> list[str]:
+    """Every block of Python of the pages."""
+    return [block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
+
+
 def example(name: str) -> Any:
     """What the block that defines a name defines."""
-    blocks = [
-        block for page in PAGES for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    ]
-    [code] = [block for block in blocks if re.search(rf"^class {name}\b", block, re.MULTILINE)]
+    [code] = [block for block in blocks() if re.search(rf"^(?:class|def) {name}\b", block, re.MULTILINE)]
     names: dict[str, Any] = {}
     exec(compile(code, name, "exec"), names)
     return names
@@ -103,6 +105,26 @@ async def test_a_limit():
         await agent.when_idle()
         [end] = [event.data.reason for event in agent.session.events if event.type == "turn/end"]
     assert end.kind == "aborted"
+
+
+async def test_a_set_of_the_hosts_own():
+    """Its guard refuses a turn, and its observer hears how each one ended."""
+    shut, heard = [False, True], []
+    own = example("own_operations")["own_operations"](lambda: shut.pop(0), heard)
+    config = HarnessConfig(PluginsConfig(autoload=False))
+    async with Harness.open(config, operations=own) as harness:
+        harness.llm.register_adapter(["local"], ScriptedAdapter([Say("hi")]))
+        agent = await harness.create_agent(provider="local", model="m")
+        for prompt in "ab":
+            agent.followup(prompt)
+        await agent.when_idle()
+    assert heard == ["completed", "denied"]
+
+
+def test_every_plugin_can_be_checked():
+    """The pages say that `dshhooks plugins check` tries each class: it makes them without arguments."""
+    made = [name for block in blocks() for name in re.findall(r"^class (\w+)", block, re.MULTILINE)]
+    assert len([example(name)[name]() for name in made]) == 7
 
 
 async def test_know():

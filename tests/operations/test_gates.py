@@ -114,6 +114,25 @@ async def test_a_question_the_log_refuses_has_no_wait() -> None:
     assert (watch.outcomes(CALL), watch.of(WAIT)) == ([FAILED], [])
 
 
+async def test_a_question_the_log_refuses_leaves_nothing_open() -> None:
+    """FIX 1 and 2: the other calls of the batch, the step and the turn are finished, each once."""
+    watch = Watch(CALL, WAIT, Operation.STEP, Operation.TURN)
+
+    def refuse(event: Any) -> None:
+        if event.type == "approval/asked" and not watch.results:
+            raise ValueError("no room")
+
+    calls = (CallTools([("echo", {"a": n}) for n in range(3)]), Say("x"))
+    async with host(watch, asking(ALLOWED), steps=calls, tools=[tool()]) as h:
+        agent = await h.agent()
+        agent.session.add_validator(refuse)
+        await h.run("go", agent=agent)
+        assert reasons(agent.session) == ["completed"]
+    assert watch.outcomes(CALL) == [FAILED, COMPLETED, COMPLETED]
+    assert watch.outcomes(Operation.STEP) == [COMPLETED, COMPLETED]
+    assert watch.outcomes(Operation.TURN) == [COMPLETED]
+
+
 @pytest.mark.parametrize("answer", [ALLOWED, REJECTED])
 async def test_an_approver_of_the_calls_own_is_waited_for(answer: ApprovalOutcome) -> None:
     """Case 98: a call without an agent brings its approver; the wait has a minted id."""

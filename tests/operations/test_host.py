@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+import dshhooks.sync
 from dshhooks import Harness, hookimpl
+from dshhooks.config import AgentConfig, HarnessConfig, PluginsConfig
+from dshhooks.llm.scripted import Say, ScriptedAdapter
 from dshhooks.operations import Around, Guard, Operation, Operations, OperationSet, Outcome, classify, deny
 from dshhooks.operations.errors import GuardError
 from hookspecs.errors import OperationConfigError, PluginError
@@ -87,6 +90,29 @@ def test_a_guard_without_revision_is_no_plugin() -> None:
     operations = Operations(engine)
     with pytest.raises(PluginError, match="needs a policy_revision"):
         engine.register(type("Nameless", (Refusing,), {"policy_revision": ""})())
+    assert operations.runner() is None
+
+
+def yielding(self: Any, call: Any) -> Any:
+    """A generator where none is run."""
+    yield deny("test.no", "never said")
+
+
+async def yielding_async(self: Any, call: Any) -> Any:
+    """What no operation hook can be."""
+    yield
+
+
+@pytest.mark.parametrize(
+    ("hook", "function"),
+    [("operation", yielding_async), ("operation_guard", yielding), ("operation_guard", yielding_async)],
+)
+def test_a_form_nobody_could_call_is_no_plugin(hook: str, function: Any) -> None:
+    """It is refused when it is registered: later, every operation of the host would break over it."""
+    engine = hooks()
+    operations = Operations(engine)
+    with pytest.raises(PluginError, match=r"plain `def`|would never run"):
+        engine.register(type("Odd", (), {"policy_revision": "1", hook: hookimpl(function)})())
     assert operations.runner() is None
 
 
@@ -178,3 +204,29 @@ async def test_an_invalid_set_stops_the_start() -> None:
         async with Harness.open(operations=bad):
             raise AssertionError("it started")
     assert caught.value.kind == "operation_not_guardable"
+
+
+@pytest.mark.parametrize("given", [{"guards": []}, [], object()])
+async def test_what_is_no_set_stops_the_start(given: Any) -> None:
+    """R6: it is said where it is given, and not when the first operation begins."""
+    with pytest.raises(OperationConfigError) as caught:
+        async with Harness.open(operations=given):
+            raise AssertionError("it started")
+    assert caught.value.kind == "invalid_hooks"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_callers_without_a_loop_have_the_same_operations(backend: str) -> None:
+    """Decision 3.15: a set given to ``dshhooks.sync.open`` refuses and observes like any other."""
+    seen: list[str] = []
+    guard = Guard(Operation.TURN, lambda given: deny("test.no", "no") if "bad" in str(given.payload.input) else None)
+    around = Around(Operation.TURN, lambda _call: lambda result: seen.append(str(result.outcome)))
+    config = HarnessConfig(PluginsConfig(autoload=False), agent=AgentConfig("scripted", "m"))
+    with dshhooks.sync.open(config, operations=OperationSet("v1", [guard], [around]), backend=backend) as harness:
+        harness.llm.register_adapter(["scripted"], ScriptedAdapter([Say("fine")]))
+        agent = harness.create_agent()
+        agent.followup("bad")
+        agent.followup("good")
+        agent.when_idle()
+        assert agent.session.manifest.hook_policy_rev == harness.operations.policy_revision == "v1"
+    assert seen == ["denied", "completed"]

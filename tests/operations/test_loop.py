@@ -262,3 +262,26 @@ async def test_work_behind_a_step_belongs_to_the_turn() -> None:
         assert reasons(agent.session) == ["completed"]
     assert seen == [(TURN, False)]
     assert watch.outcomes(TURN) == [COMPLETED]
+
+
+# -- who comes and goes ------------------------------------------------------------------------------------------------
+
+
+async def test_an_observer_that_leaves_hears_how_what_it_saw_begin_ended() -> None:
+    """1.7: a runner never changes; whoever was told of a begin is told of its finish, and of nothing new."""
+    watch = Watch(*LOOP)
+
+    async def leave(_args: Any, _exec: Any) -> str:
+        h.harness.hooks.register(Plugin("later", operation=later.operation))
+        registered.dispose()
+        return "left"
+
+    later = Watch(*LOOP)
+    async with host(steps=[CallTools([("leave", {})]), Say("x")], tools=[tool("leave", leave)]) as h:
+        registered = h.harness.hooks.register(watch)
+        await h.run("go")
+    assert watch.log == [
+        "begin turn", "begin step", "begin inference", "finish inference completed", "finish step completed",
+        "finish turn completed",
+    ]  # fmt: skip
+    assert later.log == ["begin step", "begin inference", "finish inference completed", "finish step completed"]

@@ -141,3 +141,18 @@ def test_a_decider():
     with pytest.raises(DriftRejectedError) as caught:
         decide(found, decider=broken)
     assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (("a", "b"), ("b", "c", "d"), "plugins: -a +c +d"),
+        (("a", "b"), ("b", "a"), "plugins: a, b -> b, a"),
+        ((), ("a",), "plugins: +a"),
+        ("", "v1", "plugins: none -> 'v1'"),
+    ],
+    ids=["list", "order", "first", "label"],
+)
+def test_a_change_in_words(old, new, said):
+    """Of a list, what went and what came; a person looks for one plugin among twenty."""
+    assert str(DriftChange("plugins", Severity.INFO, old, new)) == said

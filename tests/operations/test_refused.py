@@ -16,9 +16,10 @@ from dshhooks.session.memory import MemoryStore
 from hookspecs.errors import HarnessError
 from hookspecs.operations import Denial
 from hookspecs.values import PluginSource, UserSource
-from tests.agent.kit import Gate, Plugin, Say, data, host, kinds, reasons
+from tests.agent.kit import CallTools, Gate, Plugin, Say, data, host, kinds, reasons, safe_tool
 from tests.operations.loop_kit import LOOP, Beside
 from tests.operations.watch import Guarding, Watch
+from tests.tools.kit import never
 
 pytestmark = pytest.mark.anyio
 
@@ -252,22 +253,36 @@ async def test_a_broken_guard_blocks(guard: Any, operation: Operation, caplog: p
     assert [text for text in shown if SECRET in text] == []
 
 
-@pytest.mark.parametrize("operation", [TURN, INFERENCE])
-async def test_a_guard_that_hangs_blocks(operation: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as it has not answered nothing runs; disposing the agent ends it."""
+@pytest.mark.parametrize("end", ["cancel", "dispose", "close"])
+@pytest.mark.parametrize("operation", [TURN, INFERENCE, Operation.TOOL_CALL, Operation.COMPACTION])
+async def test_a_guard_that_hangs_blocks(operation: Operation, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as it has not answered nothing runs; cancelling or disposing the agent ends it, and so does the host."""
     monkeypatch.setattr("dshhooks.agent.handle.GRACE", 0.001)
-    gate, watch = Gate(), Watch(*LOOP)
+    gate, watch = Gate(), Watch(*LOOP, Operation.TOOL_CALL, Operation.COMPACTION)
 
     async def hang(_call: Any) -> None:
         await gate()
 
-    async with host(watch, Guarding(hang, operation=operation), steps=[Say("never")]) as h:
+    async def compact(agent: Any) -> None:
+        if operation is Operation.COMPACTION:
+            await agent.compact()
+
+    plugins = (watch, Guarding(hang, operation=operation), Plugin("compacts", agent_turn_stopping=compact))
+    calls = [] if operation is Operation.COMPACTION else [CallTools([("echo", {}), ("echo", {})])]
+    async with host(*plugins, steps=[*calls, Say("x"), Say("never")], tools=[safe_tool(execute=never)]) as h:
         agent = await h.agent()
         agent.followup("go")
         await gate.reached.wait()
-        await agent.dispose()
-        assert h.requests == []
+        if end == "cancel":
+            agent.cancel()
+            await agent.when_idle()
+        elif end == "dispose":
+            await agent.dispose()
+        asked = 1 if operation in (Operation.TOOL_CALL, Operation.COMPACTION) else 0
+        assert len(h.requests) == asked
     assert set(watch.outcomes(operation)) == {CANCELED}
+    ended = {"cancel": "aborted"}.get(end, "disposed")
+    assert reasons(agent.session) == ([] if operation is TURN else [ended])
 
 
 def everything_of(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dshhooks.operations import Operation, Outcome, current_operation, deny
+from dshhooks.session.memory import MemoryStore
 from tests.agent.kit import CallTools, Gate, Model, Say, host, reasons, tool
 from tests.operations.watch import VALUES, Guarding, Watch
 
@@ -34,13 +35,28 @@ async def test_a_subagent_has_the_same_runner() -> None:
     watch, results = Watch(TURN, EXECUTION), []
     async with host(watch, steps=[ASKS, Say("helped"), Say("done")], tools=[delegate(results)]) as h:
         agent = await h.run("go")
-        assert h.harness.operations.runner(agent) is not None
+        [child] = [each for each in h.recorder.agents if each is not agent]
+        runner = h.harness.operations.runner
+        assert runner(child) is runner(agent) is runner() is not None
     outer, execution, inner = watch.calls
     assert (outer.agent_name, inner.agent_name) == ("", "helper")
     assert (inner.coordinates.session, inner.coordinates.turn) == (results[0].session_id, "1")
     assert (outer.cause.human, inner.cause.human) == (True, False)
     assert inner.cause.tool_execution_id == execution.payload.execution_id
     assert watch.outcomes(TURN) == [COMPLETED] * 2
+
+
+async def test_a_subagent_that_is_resumed_has_the_runner_of_now() -> None:
+    """Case 133: the restore of a child's session is told to whoever watches this host, like its parent's."""
+    store, results = MemoryStore(), list[Any]()
+    async with host(store=store, steps=[ASKS, Say("helped"), Say("done")], tools=[delegate(results)]) as h:
+        await h.run("go")
+    watch = Watch(TURN)
+    async with host(watch, store=store, steps=[Say("again")]) as h:
+        child = await h.harness.resume_agent(results[0].session_id)
+        assert h.harness.operations.runner(child) is h.harness.operations.runner()
+        await h.run("on", agent=child)
+    assert [(call.coordinates.session, call.payload.index) for call in watch.calls] == [(results[0].session_id, 2)]
 
 
 async def test_its_turns_are_inside_the_call_that_spawned_it() -> None:

@@ -107,6 +107,20 @@ async def test_both_positions_of_guards_are_in_the_trace() -> None:
     ]
 
 
+async def test_a_call_cancelled_at_its_admission_was_not_denied() -> None:
+    """Spec 2: the trace tells a guard's no from an observer that cancelled while guards were asked."""
+
+    async def ask(_call: Any) -> None:
+        current_operation().cancel("enough")  # type: ignore[union-attr]
+        await anyio.sleep_forever()
+
+    tools = registry(Guarding(ask), tools=[tool(execute=never)])
+    with tools.hooks.trace() as trace:
+        result = await execute(tools)
+    assert code(result) == "ABORTED_BEFORE_DISPATCH"
+    assert [record.outcome for record in trace.records if record.hook == "admission"] == ["aborted"]
+
+
 async def test_an_async_guard_waits_and_a_cancelled_caller_ends_it() -> None:
     """1.11: what begins is finished as canceled when the caller's own task is cancelled in a guard."""
     watch = Watch(CALL)

@@ -478,6 +478,37 @@ def test_a_required_plugin_cannot_be_disabled(site, settings):
     assert "required plugin 'guard' is disabled: " in problem(plugins)
 
 
+def test_a_required_plugin_that_is_shadowed(site):
+    """It would be asked and not obeyed: that is no policy to rely on."""
+    site.install("guard")
+    plugins, _ = site.load(config(required=["guard"], shadow=["guard"]))
+    assert problem(plugins).startswith("required plugin 'guard' is in plugins.shadow")
+
+
+# A plugin with an operation guard, and no name for what it enforces.
+NAMELESS = """
+from dshhooks import deny, hookimpl
+
+class Plugin:
+    @hookimpl
+    def operation_guard(self, call):
+        return deny("test.no", "not today")
+"""
+
+
+def test_an_operation_guard_without_a_revision(site, caplog):
+    """Report and log say that the host runs without it, and how to mend it; required, the host does not start."""
+    site.install("keeper", NAMELESS)
+    plugins, hooks = site.load(config())
+    [row] = plugins.report()
+    assert (row.status, "needs a policy_revision" in row.reason) == ("failed", True)
+    assert "'keeper' was not loaded; unless it is required, the host runs without it" in caplog.text
+    plugins.raise_problems()
+    assert hooks.chain("operation_guard") == []
+    plugins, _ = site.load(config(required=["keeper"]))
+    assert "required plugin 'keeper' is failed" in problem(plugins)
+
+
 def test_a_required_plugin_that_is_broken(site):
     """With what broke."""
     site.install("guard", "raise ValueError('no luck')")

@@ -19,6 +19,7 @@ from dshhooks import (
     ToolRegistry,
     content_text,
     hookimpl,
+    tool,
 )
 from dshhooks.bridge import HookPluginOptions, RawResult
 
@@ -147,6 +148,16 @@ async def test_matchers(workspace, kit):
     async with workspace.agent(CALL, Say("done"), tool_aliases={"echo": ["Bash"]}) as agent:
         await run(agent)
         assert results(agent)[0].is_error
+
+
+async def test_a_matcher_that_misses_a_tool_is_told_once(workspace, kit, caplog):
+    """Files as they are for Claude Code name `Bash`; where the shell is called `bash` they would guard nothing."""
+    workspace.hooks(PreToolUse=[{"matcher": "Bash", "hooks": [kit.command("exit 2")]}])
+    async with workspace.agent(CallTools([("bash", {}), ("bash", {})]), Say("done")) as agent:
+        agent.harness.tools.register(tool(lambda: "ran", name="bash", description="Run."))
+        await run(agent)
+        assert texts(agent) == ["ran", "ran"]
+    assert len([record for record in caplog.records if "tool_aliases.bash" in record.getMessage()]) == 1
 
 
 @pytest.mark.parametrize("hook", [("sleep 60", 0.2), ("cd /; exec sleep 60", 0.2)])

@@ -29,9 +29,18 @@ _ETC = (
     r"mysql/debian\.cnf|NetworkManager/system-connections|docker/daemon\.key|vault\.d|samba/passdb|postfix/sasl_passwd|exim4/passwd|"
     r"wpa_supplicant|security/opasswd|ldap/ldap\.secret|duo|pki/(?:tls|\w+)/private"
 )
-PATTERN = later(
+_BY_PLACE = later(
     rf"^~/\.(?:{_HOME})(?:$|[/.])|^~/\.config/(?:{_CONFIG})(?:$|[/.])|^~/\.local/share/(?:opencode|containers)/auth|"
-    rf"^/etc/(?:{_ETC})|"
+    rf"^/etc/(?:{_ETC})"
+)
+_BY_NAME = later(
     r"(?:^|/)(?:wp-config\.php|local\.settings\.json|application_default_credentials\.json|[\w.-]*adminsdk[\w.-]*\.json|"
     r"\.?vault[-_]pass\w*(?:\.txt)?|credentials\.yml\.enc|\.dockercfg|keystore\.properties|\.sentryclirc|\.databrickscfg)$"
 )
+
+
+def is_one(path: str) -> bool:
+    """Say whether the normalized ``path`` is such a file, or lies in such a directory."""
+    # The long pattern takes longer to compile than the rest of a command to judge; elsewhere it cannot match.
+    placed = path.startswith(("~/", "/etc/")) and _BY_PLACE.search(path)
+    return bool(placed or _BY_NAME.search(path))

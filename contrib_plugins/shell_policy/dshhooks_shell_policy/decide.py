@@ -40,15 +40,23 @@ def classify(command: str, rules: ShellPolicyOptions | None = None) -> Decision:
         return Ask("the command is not text")
     if len(command) > options.max_length:
         return Ask(f"the command is too long to judge ({len(command)} characters, at most {options.max_length})")
-    found = _DECEPTIVE.search(command) or _INVISIBLE.search(command)
-    if found:
-        return Ask(f"the command contains the deceptive character U+{ord(found.group()):04X}")
+    character = _deceptive(command)
+    if character:
+        return Ask(f"the command contains the deceptive character U+{ord(character):04X}")
     try:
         return _fold(_findings(command, options))
     except RecursionError:
         return Ask("the command is nested too deeply to judge")
     except Exception as error:  # noqa: BLE001  # a guard that breaks must not open
         return Ask(f"the command could not be judged ({type(error).__name__}: {str(error)[:80]})")
+
+
+def _deceptive(command: str) -> str:
+    """Return a character that is not what it looks like; empty when there is none."""
+    if command.isascii() and command.replace("\n", "").replace("\t", "").isprintable():
+        return ""  # the usual command, which needs no pattern compiled
+    found = _DECEPTIVE.search(command) or _INVISIBLE.search(command)
+    return found.group() if found else ""
 
 
 def _findings(command: str, options: ShellPolicyOptions) -> list[Finding]:

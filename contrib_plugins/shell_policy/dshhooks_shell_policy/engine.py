@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -174,6 +173,8 @@ class Engine:
                 self.read(arg, state)
             return ANYTHING
         if text_of_alias := state.aliases.get(name):
+            import shlex  # few commands have aliases
+
             inner = state.fork()
             inner.aliases = {key: value for key, value in state.aliases.items() if key != name}
             words = " ".join(shlex.quote(arg.text.replace(UNKNOWN, "_")) for arg in argv[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import attrs
+from hookspecs.record import Record
 
 DEFAULT_TOOLS = [
     "bash",
@@ -18,8 +19,8 @@ DEFAULT_TOOLS = [
 ]
 
 
-@attrs.frozen
-class ShellPolicyOptions:
+@attrs.frozen(eq=False, repr=False)
+class ShellPolicyOptions(Record):
     """Options of the shell policy; every field has a default.
 
     Attributes:

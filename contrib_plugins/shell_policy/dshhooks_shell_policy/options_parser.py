@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import attrs
+from hookspecs.record import Record
 
 from .values import UNKNOWN, Arg
 
@@ -17,8 +18,8 @@ class Option(NamedTuple):
     value: Arg | None = None
 
 
-@attrs.frozen
-class Parsed:
+@attrs.frozen(eq=False, repr=False)
+class Parsed(Record):
     """Options and operands in order; ``rest`` is what follows ``--`` or the first operand where parsing stopped."""
 
     options: tuple[Option, ...]

@@ -89,6 +89,8 @@ _MAYBE_SECRET = _any(
     _START + r"[^/]*\.tfstate(?:\.backup)?$",
     _START + r"\.config/?$",
 )
+# The only words of letters, digits and dashes that the two find; for others they, which are long, are not compiled.
+_BARE = frozenset({"Keychains", "Cookies", "credentials", "secrets", "apikey", "apikeys", "api-key", "api-keys"})
 _RC = (
     r"bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|logout"
     r"|inputrc|xinitrc|xsession|xsessionrc|xprofile|Xresources|pam_environment|vimrc|gvimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gitconfig|curlrc|wgetrc|psqlrc"
@@ -214,13 +216,11 @@ def read_kind(path: str) -> Kind | None:
     """Say why reading the normalized ``path`` matters, or None."""
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         return Kind.NETWORK
-    for pattern, kind in (
-        (_SECRET, Kind.SECRET),
-        (_MAYBE_SECRET, Kind.MAYBE_SECRET),
-        (credential_files.PATTERN, Kind.MAYBE_SECRET),
-    ):
-        if pattern.search(path):
-            return kind
+    harmless = path not in _BARE and path.isascii() and path.replace("-", "").isalnum()
+    if not harmless and _SECRET.search(path):
+        return Kind.SECRET
+    if (not harmless and _MAYBE_SECRET.search(path)) or credential_files.is_one(path):
+        return Kind.MAYBE_SECRET
     return _by_example(path, read_kind)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Union
 
+from . import programs
 from .patterns import later
-from .programs import FAMILIES
 
 if TYPE_CHECKING:
     from .invocation import Invocation
@@ -86,7 +86,7 @@ class Handler(NamedTuple):
     reads: bool = True
 
 
-_HOMES = {name: f"{__package__}.programs.{family}" for family, names in FAMILIES.items() for name in names.split()}
+_HOMES = {name: family for family, names in programs.FAMILIES.items() for name in names.split()}
 _HANDLERS: dict[str, Handler] = {}
 
 
@@ -99,7 +99,7 @@ def program(*names: str, reads: bool = True) -> Callable[[Judge], Judge]:
 
     def register(judge: Judge) -> Judge:
         for name in " ".join(names).split():
-            if _HOMES.get(name) != judge.__module__:
+            if judge.__module__ != f"{programs.__name__}.{_HOMES.get(name)}":
                 raise ValueError(f"FAMILIES in programs/__init__.py does not have {name} in {judge.__module__}; add it")
             # The same one again is a module whose first import was broken off.
             if name in _HANDLERS and _HANDLERS[name].judge.__qualname__ != judge.__qualname__:
@@ -115,7 +115,7 @@ def handler_for(name: str) -> Handler | None:
     home = _HOMES.get(name)
     if home is None:
         return None
-    import_module(home)  # each time: while another thread imports it, half of it is there
+    import_module(f"{programs.__name__}.{home}")  # each time: while another thread imports it, half of it is there
     return _HANDLERS[name]
 
 
@@ -130,7 +130,7 @@ def canonical_name(name: str) -> str:
         name = name[:-4]
     if name.startswith(("mkfs.", "newfs_", "fsck.")):
         name = "fsck" if name.startswith("fsck") else "mkfs"
-    found = _VERSIONED.fullmatch(name)
+    found = any(map(str.isdigit, name)) and _VERSIONED.fullmatch(name)
     if found:
         name = found.group(1)
     if name not in _HOMES and name.lower() in _HOMES:

@@ -6,6 +6,7 @@ import enum
 from typing import NamedTuple
 
 import attrs
+from hookspecs.record import Record
 
 #: Stands in a text for a piece that cannot be resolved statically. Private use: input that contains it asks.
 UNKNOWN = "\ue000"
@@ -13,8 +14,8 @@ NO_TAGS: frozenset[str] = frozenset()
 MAX_OUT = 80_000
 
 
-@attrs.frozen
-class Arg:
+@attrs.frozen(eq=False, repr=False)
+class Arg(Record):
     """One expanded word.
 
     Attributes:
@@ -43,8 +44,8 @@ class Arg:
 Value = Arg | tuple[Arg, ...]
 
 
-@attrs.frozen
-class Out:
+@attrs.frozen(eq=False, repr=False)
+class Out(Record):
     """What a command prints: the exact text when it is known, and where it comes from."""
 
     text: str | None = None
