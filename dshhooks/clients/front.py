@@ -69,6 +69,9 @@ def _judged(said: dict[str, Any], stdin: bytes, budget: float) -> Wire:
     import gc
 
     gc.disable()  # a process that lives for one answer; looking through what was just imported finds nothing
+    from dshhooks.clients.later import put_off_validators
+
+    put_off_validators()
     from dshhooks.clients.arguments import request_of, working_folder
     from dshhooks.clients.service import handle_once
     from dshhooks.clients.state import log_records
