@@ -93,6 +93,7 @@ class Driver:
                 return
             if signal.aborted or not agent.inbox.waking:
                 agent.drop_owner()
+                agent.inbox.requeue_steering()  # of whoever steered the turn that was just cancelled
                 continue
             await self._turn()
 

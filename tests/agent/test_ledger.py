@@ -13,7 +13,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 from attrs import field, frozen
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dshhooks.agent.handle import Agent
@@ -191,8 +191,20 @@ async def play(program: Program) -> tuple[Host, Agent, Run]:
     return h, agent, run
 
 
+# An observer of "running" cancels the turn before it began and steers what is no more; another one prompts again.
+CANCELLED_THEN_STEERED = Program(
+    outside=["followup"],
+    inside={"agent_cancel_requested": [(1, "followup")], "agent_status": [(1, "cancel"), (1, "steer")]},
+    answers=[],
+    stops=set(),
+    admission="recorded",
+    pace=0,
+)
+
+
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(program=CANCELLED_THEN_STEERED)
 @given(program=programs)
 def test_any_interleaving_keeps_ledger_and_log(backend: str, program: Program) -> None:
     """Spec 4.2, 4.7, 5.3: every id ends once, every turn is closed, every accepted word is where it belongs."""
