@@ -162,6 +162,8 @@ async def _end(child: Child, watch: Watch, tree: ProcessTree, outputs: tuple[Out
     try:
         with anyio.CancelScope(shield=True):
             await _end_gently(child, watch, tree, outputs, grace)
+    except RuntimeError:  # no thread can be started: too many run, or, since 3.12, the interpreter is about to end
+        _end_at_once(child, tree)
     except BaseException:
         _end_at_once(child, tree)
         raise
