@@ -14,7 +14,7 @@ from dshhooks.operations.call import Coordinates
 from dshhooks.operations.errors import GuardError, OperationCanceled
 from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import call_here
+from dshhooks.operations.owner import start_here
 from dshhooks.operations.payloads import CompactionData, CompactionInput, CompactionOutput
 from dshhooks.operations.place import Place, current_place
 from dshhooks.operations.runner import Runner
@@ -52,10 +52,10 @@ async def _observed(attempt: Attempt, runner: Runner) -> bool:
 
 
 async def _started(attempt: Attempt, runner: Runner, source: CompactionInput) -> Scope:
-    call = call_here(Operation.COMPACTION, CompactionData(uuid4().hex, source))
+    data = CompactionData(uuid4().hex, source)
     scope: Scope | None = None
     with tied_scope(attempt.request.signal, grace=attempt.agent.grace):
-        scope = await runner.start(call)
+        scope = await start_here(runner, Operation.COMPACTION, data)
     if scope is None:  # cancelled while a guard was asked
         raise cancelled()
     if scope.refusal is not None:

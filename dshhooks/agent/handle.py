@@ -68,6 +68,7 @@ class Agent:
         self.status: Status = "idle"
         self.agent_type = ""  # what it was spawned as; operations are called after it
         self.requested = False  # this instance has made a request
+        self.shown: tuple[Message, ...] = ()  # the conversation of its last request, as observers saw it
         self.batching = False  # a tool batch of the running turn is executing
         self.late: list[HookContext] = []  # contexts and injections waiting for the batch to settle
         self.published = False

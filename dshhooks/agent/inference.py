@@ -3,46 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
 import anyio
 
 from dshhooks.agent.ends import Interrupted
 from dshhooks.agent.within import safe_error
 from dshhooks.llm.assembler import BlockAssembler
 from dshhooks.llm.request import Around, close, failure_in, nothing_said
-from dshhooks.operations.context import Driven, run_in
+from dshhooks.operations.context import Driven, advance, run_in
 from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import call_here
+from dshhooks.operations.owner import start_here
 from dshhooks.operations.payloads import InferenceData, StreamResult
 from dshhooks.operations.runner import Runner
 from dshhooks.operations.scope import Scope
+from dshhooks.operations.snapshot import freeze_with, shown_again
 from dshhooks.operations.token import Bound
 from dshhooks.operations.verdict import classify
 from hookspecs.errors import HarnessError
 from hookspecs.model import GenerateOptions, StreamChunk
 from hookspecs.values import AssistantProvenance, Content, Message
 
+if TYPE_CHECKING:
+    from dshhooks.agent.handle import Agent
+
 __all__ = ["Requests", "observed_requests"]
 
 Open = Callable[[], AsyncIterator[StreamChunk]]
 
+shown_again(GenerateOptions)  # frozen first with what is known of its conversation
 
-def observed_requests(runner: Runner) -> Requests | None:
+
+def observed_requests(agent: Agent, runner: Runner) -> Requests | None:
     """Return what makes operations of a step's requests; ``None`` when nobody is told of them."""
-    return Requests(runner) if runner.handles(Operation.INFERENCE) else None
+    return Requests(agent, runner) if runner.handles(Operation.INFERENCE) else None
 
 
 class Requests:
     """The requests of one step.
 
     Args:
+        agent: Whose they are.
         runner: Whom to tell and to ask.
 
     ``canceled`` is set once an observer has cancelled the last of them.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    def __init__(self, agent: Agent, runner: Runner) -> None:
+        self._agent, self._runner = agent, runner
         self.canceled: OperationCanceled | None = None
 
     def check(self) -> None:
@@ -74,7 +83,9 @@ class Requests:
                 try:
                     bound.check_deadline()  # one that has passed by now holds for a model that never waits, too
                     while not token.cancelled:
-                        chunk = await Driven(context, anext(chunks))
+                        chunk = advance(context, chunks)
+                        if type(chunk) is Driven:
+                            chunk = await chunk
                         answer.chunks.append(chunk)
                         yield chunk
                     raise OperationCanceled(Operation.INFERENCE, token.reason)
@@ -90,7 +101,9 @@ class Requests:
             answer.finish()  # out here: it lets go of the token, which must not end what comes behind this request
 
     async def _started(self, options: GenerateOptions) -> Scope:
-        scope = await self._runner.start(call_here(Operation.INFERENCE, InferenceData(options)))
+        request = freeze_with(options, options.messages, self._agent.shown)
+        self._agent.shown = request.messages
+        scope = await start_here(self._runner, Operation.INFERENCE, InferenceData(request))
         refusal = scope.refusal
         if refusal is None:
             return scope

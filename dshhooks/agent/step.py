@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -52,6 +53,15 @@ class StepOutcome:
     empty: bool = False  # the model answered with nothing
 
 
+@cache
+def _observing() -> tuple[Any, Any]:
+    """Import what only they need who are watched."""
+    from dshhooks.agent.inference import observed_requests
+    from dshhooks.agent.step_operation import observed_step
+
+    return observed_step, observed_requests
+
+
 class Step:
     """Runs one step.
 
@@ -89,9 +99,9 @@ class Step:
         runner = runner_of(self.agent)
         if runner is None:
             return await self._opened(system, tools, prefix)
-        from dshhooks.agent.step_operation import observed_step
-
-        return await observed_step(self, runner, self._opened, system, tools, prefix)
+        observed_step, _ = _observing()
+        outcome: StepOutcome = await observed_step(self, runner, self._opened, system, tools, prefix)
+        return outcome
 
     async def _opened(self, system: str | None, tools: Any, prefix: tuple[Message, ...]) -> StepOutcome:
         messages = self.session.messages().with_prefix(prefix)
@@ -252,9 +262,9 @@ class Step:
         runner = runner_of(self.agent)
         if runner is None:
             return None
-        from dshhooks.agent.inference import observed_requests
-
-        return observed_requests(runner)
+        _, observed_requests = _observing()
+        requests: Requests | None = observed_requests(self.agent, runner)
+        return requests
 
     # -- the tool calls --------------------------------------------------------------------------------------------
 

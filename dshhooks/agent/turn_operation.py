@@ -10,7 +10,7 @@ from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described
 from dshhooks.operations.errors import CallError, GuardError, SnapshotError
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import call_here
+from dshhooks.operations.owner import start_here
 from dshhooks.operations.payloads import TurnData
 from dshhooks.operations.place import enter_place
 from dshhooks.operations.runner import Runner
@@ -52,7 +52,7 @@ async def _started(turn: Turn, runner: Runner) -> Scope | None:
     scope: Scope | None = None
     try:
         with turn.agent.patience():
-            scope = await runner.start(call_here(Operation.TURN, TurnData(turn.number, message)))
+            scope = await start_here(runner, Operation.TURN, TurnData(turn.number, message))
     except (CallError, SnapshotError) as exc:
         # Nobody can be asked about what cannot be shown, so it does not run (C3).
         turn.agent.tell("agent_error", turn.agent, turn.number, 0, exc)

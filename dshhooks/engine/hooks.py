@@ -286,6 +286,11 @@ class Hooks:
         plan = self._plans.get(key)
         return plan if plan is not None else self._compile(hook, agent, key)
 
+    @property
+    def state(self) -> object:
+        """Another object after every change of who takes part; what was made of plans is good while it is the same."""
+        return self._plans
+
     def forget_plans(self) -> None:
         """Compile every chain anew when it is next asked for; dispatches that run keep theirs."""
         self._plans = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from attrs import define
 
@@ -54,34 +55,56 @@ class BlockAssembler:
         Raises:
             HarnessError: ``INVALID_CHUNK``: no chunk of the stream grammar.
         """
-        if isinstance(chunk, (TextDelta, ReasoningDelta)):
-            self._open(chunk.index, "text" if isinstance(chunk, TextDelta) else "reasoning", chunk.text)
-        elif isinstance(chunk, ToolCallDelta):
-            self._call(chunk)
-        elif isinstance(chunk, BlockStart):
-            self._blocks.setdefault(chunk.index, _Open(chunk.block_type, []))
-        elif isinstance(chunk, BlockEnd):
-            if isinstance(self._blocks.get(chunk.index, _Open("", [])), _Open):
-                self._blocks[chunk.index] = chunk.block
-        elif isinstance(chunk, UsageChunk):
-            self.usage = chunk.usage
-        elif isinstance(chunk, FinishChunk):
-            self.finish, self.replay_state = chunk.reason, chunk.replay_state
-        else:
-            raise HarnessError(f"{type(chunk).__name__} is no stream chunk", "INVALID_CHUNK")
+        take = self._TAKES.get(type(chunk)) or self._take(chunk)
+        take(self, chunk)
 
-    def _open(self, index: int, kind: str, text: str) -> _Open | None:
-        block = self._blocks.setdefault(index, _Open(kind, []))
-        if not isinstance(block, _Open):
-            return None
-        block.text.append(text)
+    def _take(self, chunk: Any) -> Callable[[Any, Any], None]:
+        for kind, take in self._TAKES.items():
+            if isinstance(chunk, kind):
+                return take
+        raise HarnessError(f"{type(chunk).__name__} is no stream chunk", "INVALID_CHUNK")
+
+    def _open(self, index: int, kind: str) -> _Open | ContentBlock:
+        block = self._blocks.get(index)
+        if block is None:
+            block = self._blocks[index] = _Open(kind, [])
         return block
 
+    def _text(self, chunk: TextDelta) -> None:
+        block = self._open(chunk.index, "text")
+        if type(block) is _Open:
+            block.text.append(chunk.text)
+
+    def _reasoning(self, chunk: ReasoningDelta) -> None:
+        block = self._open(chunk.index, "reasoning")
+        if type(block) is _Open:
+            block.text.append(chunk.text)
+
     def _call(self, chunk: ToolCallDelta) -> None:
-        block = self._open(chunk.index, "tool-call", chunk.arguments_delta)
-        if block is not None:
+        block = self._open(chunk.index, "tool-call")
+        if type(block) is _Open:
+            block.text.append(chunk.arguments_delta)
             block.id = block.id or chunk.id
             block.name = chunk.name or block.name
+
+    def _start(self, chunk: BlockStart) -> None:
+        self._open(chunk.index, chunk.block_type)
+
+    def _end(self, chunk: BlockEnd) -> None:
+        if type(self._blocks.get(chunk.index)) in (_Open, type(None)):
+            self._blocks[chunk.index] = chunk.block
+
+    def _usage(self, chunk: UsageChunk) -> None:
+        self.usage = chunk.usage
+
+    def _finish(self, chunk: FinishChunk) -> None:
+        self.finish, self.replay_state = chunk.reason, chunk.replay_state
+
+    # By class: there is a delta for every word.
+    _TAKES: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        TextDelta: _text, ReasoningDelta: _reasoning, ToolCallDelta: _call, BlockStart: _start, BlockEnd: _end,
+        UsageChunk: _usage, FinishChunk: _finish,
+    }  # fmt: skip
 
     def blocks(self) -> Content:
         """Return the blocks so far; open ones as far as they got.

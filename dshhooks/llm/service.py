@@ -180,9 +180,9 @@ class LlmService:
     def visible(self, options: GenerateOptions, adapter: Any) -> GenerateOptions:
         """Return the request without replay state that another adapter left in its messages."""
         messages = options.messages
-        # In one expression: every request asks it of every message before it.
-        if not [told for message in messages
-                if isinstance(told := message.provenance, AssistantProvenance) and told.replay_state is not MISSING]:  # fmt: skip
+        # Every request asks it of every message before it.
+        told = [each.provenance for each in messages if isinstance(each.provenance, AssistantProvenance)]
+        if all([provenance.replay_state is MISSING for provenance in told]):
             return options
         kept = tuple(self._shown(message, adapter) for message in messages)
         if all(mine is theirs for mine, theirs in zip(kept, messages, strict=True)):

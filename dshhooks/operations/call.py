@@ -13,11 +13,10 @@ from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.payloads import PAYLOADS, Payload
 from dshhooks.operations.snapshot import freeze, only_plain, shown_again
 
-__all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "frozen_call", "utc_now"]
+__all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "ended", "frozen_call"]
 
 
-def utc_now() -> datetime:
-    """Return the time as calls and results carry it: aware, UTC."""
+def _now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -53,7 +52,7 @@ class Cause:
 shown_again(Coordinates, Cause)
 
 
-# Without slots: one of each is made for every operation, and attrs fills a dict several times faster.
+# Call and Result have no slots: one of each is made for every operation, and attrs fills a dict a third faster.
 @frozen(slots=False)
 class Call:
     """An operation that begins. Callbacks get a frozen copy; ``repr`` and :meth:`describe` hold no payload text.
@@ -72,7 +71,7 @@ class Call:
     coordinates: Coordinates = Coordinates()
     agent_name: str = ""
     cause: Cause | None = None
-    started_at: datetime = field(factory=utc_now)
+    started_at: datetime = field(factory=_now)
 
     def describe(self) -> dict[str, str | int | bool]:
         """Return the facts that may be logged: names, ids, times. Everything else may be sensitive."""
@@ -136,6 +135,15 @@ def check_call(call: Any) -> None:
     started = call.started_at
     if type(started) is not datetime or started.tzinfo is None:
         raise CallError(f"{call.operation} needs an aware datetime as started_at")
+
+
+def ended(call: Call, payload: Payload, outcome: Outcome, error: BaseException | None, elapsed: float) -> Result:
+    """Return how a call ended, now; with the payload it has at its end."""
+    now, started = datetime.now(UTC), call.started_at
+    return Result(
+        call.operation, payload, call.coordinates, call.agent_name, call.cause, started,
+        now if now > started else started, outcome, error, elapsed,
+    )  # fmt: skip
 
 
 def frozen_call(call: Call) -> Call:

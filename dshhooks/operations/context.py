@@ -8,12 +8,12 @@ from contextvars import Context, ContextVar
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dshhooks.operations.token import FINISHED, CancelToken
+from dshhooks.operations.token import CancelToken
 
 if TYPE_CHECKING:
     from dshhooks.operations.call import Call
 
-__all__ = ["CurrentOperation", "Driven", "adopt", "current_operation", "enter", "operation_of", "run_in"]
+__all__ = ["CurrentOperation", "Driven", "adopt", "advance", "current_operation", "enter", "opened", "run_in"]
 
 T = TypeVar("T")
 
@@ -96,9 +96,11 @@ def current_operation() -> CurrentOperation | None:
     return _current.get()
 
 
-def operation_of(context: Context) -> CurrentOperation | None:
-    """Return the innermost observed operation of a context, or ``None``."""
-    return context.get(_current)
+def opened(context: Context, call: Call) -> CurrentOperation:
+    """Make a context an operation's own: inside the one it was copied in."""
+    operation = CurrentOperation(call, context.get(_current))
+    context.run(_current.set, operation)
+    return operation
 
 
 def enter(context: Context, operation: CurrentOperation | None) -> None:
@@ -149,6 +151,7 @@ _item: Any = anext(_nothing())
 _item.close()  # nobody awaits it, and since 3.13 that is a warning
 # What can be sent to and thrown into as it is: a coroutine, and the next item of an asynchronous generator.
 _DRIVABLE: Final = frozenset({CoroutineType, type(_item)})
+_BEFORE: Final = object()  # its first step
 
 
 class Driven:
@@ -157,30 +160,23 @@ class Driven:
     Args:
         context: The context.
         awaitable: Any awaitable.
+        asked: What it waits for, if it is on its way already.
     """
 
-    __slots__ = ("_context", "_coroutine")
+    __slots__ = ("_asked", "_context", "_coroutine")
 
-    def __init__(self, context: Context, awaitable: Awaitable[Any]) -> None:
-        self._context = context
+    def __init__(self, context: Context, awaitable: Awaitable[Any], asked: Any = _BEFORE) -> None:
+        self._context, self._asked = context, asked
         self._coroutine: Any = awaitable if type(awaitable) in _DRIVABLE else _awaited(awaitable)
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        context, coroutine = self._context, self._coroutine
+        context, coroutine, asked = self._context, self._coroutine, self._asked
         step: Callable[..., Any] = coroutine.send
         value: Any = None
         while True:
-            try:
-                asked = context.run(step, value)
-            except StopIteration as stop:
-                return stop.value
-            except RuntimeError as exc:
-                if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
-                    raise  # from further in: a coroutine leaves a frame of its own
-                asked = _elsewhere
-            if asked is _elsewhere:
+            if asked is _BEFORE:
                 try:
-                    asked = run_in(context, step, value)
+                    asked = _step(context, step, value)
                 except StopIteration as stop:
                     return stop.value
             try:
@@ -188,9 +184,38 @@ class Driven:
                 step = coroutine.send
             except BaseException as exc:  # noqa: BLE001 - whatever it is, it is for the coroutine, closing included
                 step, value = coroutine.throw, exc
+            asked = _BEFORE
 
 
-_elsewhere: Final = object()
+def advance(context: Context, items: Any) -> Any:
+    """Ask a generator for its next item in a context.
+
+    Returns:
+        The item; or, if it has to be waited for, a :class:`Driven` that comes to it.
+
+    Raises:
+        StopAsyncIteration: There is none.
+        Exception: What the generator raised.
+    """
+    item: Any = anext(items)
+    try:
+        return Driven(context, item, context.run(item.send, None))
+    except StopIteration as stop:  # it is there already, as most are
+        return stop.value
+    except RuntimeError as exc:
+        if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
+            raise
+    return Driven(context, item)  # which finds out what to do about a context that is entered already
+
+
+def _step(context: Context, step: Callable[..., Any], value: Any) -> Any:
+    """Like :func:`run_in`: a coroutine leaves a frame of its own when it raises."""
+    try:
+        return context.run(step, value)
+    except RuntimeError as exc:
+        if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
+            raise
+    return run_in(context, step, value)
 
 
 async def _awaited(awaitable: Awaitable[Any]) -> Any:

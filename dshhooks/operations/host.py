@@ -39,6 +39,7 @@ class Operations:
         self._taking_part: set[str] = set()
         self._revisions: dict[str, str] = {}
         self._runners: dict[int, tuple[Plan, Runner | None]] = {}
+        self._last: tuple[object, int, Runner | None] = (None, 0, None)
         hooks.on_arrival(self._welcome)
 
     def adopt(self, declared: OperationSet) -> None:
@@ -64,14 +65,19 @@ class Operations:
         validate_set(declared)
         self._own = declared
         self.attended = True
-        self._runners.clear()
+        self._anew()
 
     def runner(self, agent: object = None) -> Runner | None:
         """Return who is told of, and asked about, the operations of ``agent``; ``None`` when nobody is."""
+        state, whose, runner = self._last
+        if whose == id(agent) and state is self._hooks.state:  # asked for every event of a turn
+            return runner
         observers = self._hooks.plan("operation", agent)
         # A change of registrations replaces every chain, so one of the two stands for both.
         known = self._runners.get(id(observers))
-        return known[1] if known is not None else self._compile(observers, self._hooks.plan("operation_guard", agent))
+        runner = known[1] if known is not None else self._compile(observers, self._hooks.plan("operation_guard", agent))
+        self._last = self._hooks.state, id(agent), runner
+        return runner
 
     @property
     def policy_revision(self) -> str:
@@ -118,7 +124,11 @@ class Operations:
         self._revisions.pop(plugin, None)
         self._taking_part.discard(plugin)
         self.attended = self._own is not None or bool(self._taking_part)
+        self._anew()
+
+    def _anew(self) -> None:
         self._runners.clear()
+        self._last = (None, 0, None)
 
 
 def _revision(name: str, plugin: object) -> str:

@@ -17,10 +17,11 @@ from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.payloads import JournalAppendData
 from dshhooks.operations.runner import Runner, handles
 from dshhooks.operations.scope import Scope
+from dshhooks.operations.snapshot import freeze
 from dshhooks.operations.token import FINISHED, CancelToken
 from dshhooks.operations.verdict import is_genuine_cancellation
 
-__all__ = ["FAMILIES", "Append", "Record", "begin_append", "begin_event", "describe_event", "observed_write",
+__all__ = ["FAMILIES", "Append", "Record", "begin_append", "begin_described", "describe_event", "observed_write",
            "with_hooks"]  # fmt: skip
 
 T = TypeVar("T")
@@ -143,26 +144,27 @@ async def observed_write(begun: Iterable[Scope | None], write: Callable[[], Awai
 
 @lru_cache(maxsize=256)
 def _journal_of(session_id: str) -> Coordinates:
-    return Coordinates(session=session_id)
+    where: Coordinates = freeze(Coordinates(session=session_id))
+    return where
 
 
 def begin_append(append: Append) -> Scope | None:
     """Begin the operation of one append; return ``None`` for what cannot be described."""
     record = append.record
-    if type(record) is not Record or record.family not in FAMILIES or type(record.id) is not str or not record.id:
+    if type(record) is not Record or type(record.family) is not str or record.family not in FAMILIES:
         return None
-    return _begun(append.runner, append.session_id, JournalAppendData(record.family, record.id), append.context)
+    if type(record.id) is not str or not record.id:
+        return None
+    return begin_described(append.runner, append.session_id, record.family, record.id, append.context)
 
 
-def begin_event(runner: Runner, session_id: str, seq: int, context: Context) -> Scope | None:
-    """Do the same for an event of a live session: its id is its sequence number (decisions.md 7.23)."""
-    return _begun(runner, session_id, JournalAppendData("event", str(seq)), context)
-
-
-def _begun(runner: Runner, session_id: str, data: JournalAppendData, context: Context | None) -> Scope | None:
+def begin_described(runner: Runner, session_id: str, family: str, id: str, context: Context | None) -> Scope | None:
+    """Do the same for one whose family and id are known to be right."""
     try:
+        data = JournalAppendData(family, id)
         # No agent and no cause: an append belongs to its session (1.5).
-        return runner.begin(Call(Operation.JOURNAL_APPEND, data, _journal_of(session_id)), context)
+        call = Call(Operation.JOURNAL_APPEND, data, _journal_of(session_id))
+        return runner.begin_frozen(call, context)
     except Exception:  # noqa: BLE001 - what cannot be observed is written all the same (J2, J3)
         return None
 
@@ -178,17 +180,15 @@ def _end(scopes: Sequence[Scope], error: BaseException | None) -> None:
     passing: BaseException | None = None
     for scope in scopes:
         try:
-            scope.finish(_outcome(scope, error), error)
+            scope.finish(Outcome.COMPLETED if error is None else _outcome(scope, error), error)
         except BaseException as exc:  # noqa: BLE001 - an interrupt; raised once the others have been told
             passing = exc if passing is None else passing
     if passing is not None:
         raise passing
 
 
-def _outcome(scope: Scope, error: BaseException | None) -> Outcome:
+def _outcome(scope: Scope, error: BaseException) -> Outcome:
     """Apply the journal's own rule: success is success, an error under cancellation is a cancellation (1.10)."""
-    if error is None:
-        return Outcome.COMPLETED
     canceled = isinstance(error, Exception) and (_cancelled(scope.token) or _cancelled_outside())
     return Outcome.CANCELED if canceled or is_genuine_cancellation(error) else Outcome.FAILED
 

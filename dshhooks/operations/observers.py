@@ -71,15 +71,14 @@ def report_to(debug: Callable[[BaseException, ObserverFault], object] | None) ->
     return report
 
 
-def begin(context: Context, index: int, around: Around, call: Any, report: Report) -> Begun | None:
+def begin(context: Context, index: int, around: Around, call: Any, report: Report) -> Finish | None:
     """Tell one observer that an operation begins; return its finish, if it has one.
 
     Raises:
         BaseException: Only what passes through every boundary, such as ``KeyboardInterrupt``.
     """
     try:
-        finish = context.run(_begun, around.begin, call)  # nobody is in it yet: the operation only begins
-        return None if finish is None else (index, finish, around.plugin)
+        return context.run(_begun, around.begin, call)  # nobody is in it yet: the operation only begins
     except BaseException as exc:
         if not is_containable(exc):
             raise
@@ -124,28 +123,29 @@ def finish_all(context: Context, begun: Sequence[Begun], result: Any, report: Re
 
 def _finish(context: Context, finish: Finish, result: Any) -> BaseException | None:
     try:
-        run_in(context, _tell, finish, result)
+        try:
+            context.run(_tell, finish, result)
+        except RuntimeError as exc:
+            if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
+                raise
+            run_in(context, _tell, finish, result)  # nothing further in raised it: the context is entered already
     except BaseException as exc:  # noqa: BLE001 - judged by the caller, after the others were told
         return exc
     return None
 
 
 def _tell(finish: Finish, result: Any) -> None:
-    if isinstance(finish, GeneratorType):
-        _send(finish, result)
+    if not isinstance(finish, GeneratorType):
+        answer = finish(result)  # type: ignore[operator]  # it is no generator
+        if answer is not None and isawaitable(answer):
+            discard(answer)
+            raise InvalidDecisionError("finish is called where nobody can wait; use a plain `def`")
         return
-    answer: Any = finish(result)  # type: ignore[operator]  # it is no generator
-    if answer is not None and isawaitable(answer):
-        discard(answer)
-        raise InvalidDecisionError("finish is called where nobody can wait; use a plain `def`")
-
-
-def _send(generator: Generator[Any, Any, Any], result: Any) -> None:
     try:
-        generator.send(result)
+        finish.send(result)
     except StopIteration:
         return
-    generator.close()
+    finish.close()
     raise InvalidDecisionError("an observer yields once; this one did twice")
 
 

@@ -15,16 +15,26 @@ from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.kinds import Operation
 from dshhooks.operations.payloads import Payload
 from dshhooks.operations.place import current_place
+from dshhooks.operations.runner import Runner
 from dshhooks.operations.scope import IdleScope, Scope
+from dshhooks.operations.snapshot import freeze, only_plain
 from dshhooks.operations.token import PAST_DEADLINE
 
-__all__ = ["call_here", "check", "outliving", "through"]
+__all__ = ["check", "outliving", "start_here", "through"]
 
 
-def call_here(operation: Operation, payload: Payload) -> Call:
-    """Describe an operation that begins where this code runs."""
+async def start_here(runner: Runner, operation: Operation, payload: Payload) -> Scope:
+    """Start an operation where this code runs.
+
+    Raises:
+        SnapshotError, BaseException: As for :meth:`Runner.start`.
+    """
     place = current_place()
-    return Call(operation, payload, place.coordinates, place.agent_name, place.cause)
+    if not runner.handles(operation):
+        return IdleScope(Call(operation, payload, place.coordinates, place.agent_name, place.cause))
+    shown = payload if only_plain(payload) else freeze(payload)
+    where, name, cause = freeze(place.coordinates), freeze(place.agent_name), freeze(place.cause)
+    return await runner.start_frozen(Call(operation, shown, where, name, cause))
 
 
 async def through(scope: Scope, body: Callable[..., Any], *args: Any) -> Any:

@@ -205,9 +205,9 @@ PAYLOADS: Final[dict[Operation, type]] = {
 
 def filled(payload: Any, terminal: dict[str, Any]) -> Any:
     """Return a payload as it is at the finish: the same one with frozen values in its terminal fields."""
-    new = object.__new__(type(payload))
-    vars(new).update(vars(payload), **terminal)
-    return new
+    made = object.__new__(type(payload))
+    object.__setattr__(made, "__dict__", {**vars(payload), **terminal})
+    return made
 
 
 def terminal_fields(payload: Payload) -> frozenset[str]:

@@ -55,9 +55,14 @@ class Runner:
             BaseException: A guard was cancelled with everything around it, or an interrupt came; what had begun was
                 finished.
         """
-        scope = self.begin(call)
-        plan = self._plans.get(call.operation)
-        if plan is None or not plan.guards:
+        check_call(call)
+        return await self.start_frozen(frozen_call(call)) if self.handles(call.operation) else IdleScope(call)
+
+    async def start_frozen(self, call: Call) -> Scope:
+        """Do the same for a handled call that is known to be right, and frozen."""
+        scope = self.begin_frozen(call)
+        plan = self._plans[call.operation]
+        if not plan.guards:
             return scope
         try:
             scope.refuse(await ask(plan.guards, scope.call, scope.context, scope.token, self._timeout))
@@ -66,28 +71,18 @@ class Runner:
             raise
         return scope
 
-    def begin(self, call: Call, context: Context | None = None) -> Scope:
-        """Begin an operation that nobody may refuse: like :meth:`start`, without asking guards and without a wait.
+    def begin_frozen(self, call: Call, context: Context | None = None) -> Scope:
+        """Tell the observers only, without a wait: for operations that nobody may refuse.
 
         Args:
-            call: What begins.
-            context: Becomes the operation's own, if the caller has copied one for it; by default the current one's copy.
+            call: What begins: handled, known to be right, and frozen.
+            context: Becomes the operation's own; by default a copy of the current one.
 
         Raises:
-            CallError, SnapshotError: As for :meth:`start`.
             BaseException: An interrupt came out of an observer; what had begun was finished.
         """
-        check_call(call)
-        plan = self._plans.get(call.operation)
-        if plan is None:
-            return IdleScope(call)
-        scope = Scope(frozen_call(call), copy_context() if context is None else context, self._report)
-        try:
-            for index, around in plan.around:
-                scope.begin(index, around)
-        except BaseException as exc:
-            scope.finish(Outcome.FAILED, exc)
-            raise
+        scope = Scope(call, copy_context() if context is None else context, self._report)
+        scope.begin(self._plans[call.operation].around)
         return scope
 
     def operation(self, call: Call) -> Active:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
 
-from dshhooks.operations.call import Call, Result, utc_now
-from dshhooks.operations.context import CurrentOperation, Driven, current_operation, enter, operation_of, run_in
+from dshhooks.operations.call import Call, ended
+from dshhooks.operations.context import Driven, current_operation, opened, run_in
 from dshhooks.operations.declare import Around
 from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Outcome
 from dshhooks.operations.observers import Begun, ObserverFault, Report, begin, finish_all
-from dshhooks.operations.payloads import filled, terminal_fields
+from dshhooks.operations.payloads import Payload, filled, terminal_fields
 from dshhooks.operations.snapshot import freeze
 from dshhooks.operations.token import CancelToken
 from hookspecs.errors import HookUsageError
 
 __all__ = ["IdleScope", "Scope", "track_scopes"]
 
-# One lock for all scopes, held for one assignment.
-_claim: Final = threading.Lock()
 _tracked: weakref.WeakSet[Scope] | None = None
 
 
@@ -51,17 +48,16 @@ class Scope:
         report: Told of observers that fail.
     """
 
-    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_finished", "_operation", "_refusal", "_report",
+    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_open", "_operation", "_refusal", "_report",
                  "_started")  # fmt: skip
 
     def __init__(self, call: Call, context: Context, report: Report) -> None:
-        self._finished = False
+        self._open = [True]
         self._call, self._context, self._report = call, context, report
         self._refusal: Refusal | None = None
         self._begun: list[Begun] = []
-        self._operation = CurrentOperation(call, operation_of(context))
+        self._operation = opened(context, call)
         self._started = monotonic()
-        enter(context, self._operation)
         if _tracked is not None:
             _tracked.add(self)
 
@@ -93,7 +89,7 @@ class Scope:
     @property
     def finished(self) -> bool:
         """True once ``finish`` was called."""
-        return self._finished
+        return not self._open
 
     async def run(self, body: Callable[..., Any], *args: Any) -> Any:
         """Run a stretch of the operation's work in its context, until it ends or the operation is cancelled.
@@ -110,12 +106,12 @@ class Scope:
         """
         if self._refusal is not None:
             raise self._refusal from None
-        if not self._finished:
+        if self._open:
             with self.token.tied() as tie:
                 value = run_in(self._context, body, *args)
                 if isawaitable(value):
                     value = await Driven(self._context, value)
-            if not tie.caught and not self._finished:
+            if not tie.caught and self._open:
                 return value
         raise OperationCanceled(self._call.operation, self.token.reason)
 
@@ -131,11 +127,21 @@ class Scope:
         if tie.caught:
             raise OperationCanceled(self._call.operation, self.token.reason) from None
 
-    def begin(self, index: int, around: Around) -> None:
-        """Tell an observer; for the runner."""
-        begun = begin(self._context, index, around, self._call, self._report)
-        if begun is not None:
-            self._begun.append(begun)
+    def begin(self, told: Iterable[tuple[int, Around]]) -> None:
+        """Tell the observers, in order; for the runner.
+
+        Raises:
+            BaseException: An interrupt came out of one; what had begun was finished.
+        """
+        begun = self._begun
+        try:
+            for index, around in told:
+                finish = begin(self._context, index, around, self._call, self._report)
+                if finish is not None:
+                    begun.append((index, finish, around.plugin))
+        except BaseException as exc:
+            self.finish(Outcome.FAILED, exc)
+            raise
 
     def refuse(self, refusal: Refusal | None) -> None:
         """Keep the guards' answer; for the runner."""
@@ -155,16 +161,19 @@ class Scope:
             HookUsageError: No such outcome or field; the observers were told ``failed``.
             BaseException: What an observer raised that passes through every boundary; the others were told.
         """
-        with _claim:
-            if self._finished:
-                return
-            self._finished = True
+        try:
+            self._open.pop()  # one step: of several callers, from whatever threads, one gets it (F5)
+        except IndexError:
+            return
         passing: BaseException | None = None
-        misuse = None if type(outcome) is Outcome and not terminal else _misuse(self._call, outcome, terminal)
+        misuse: HookUsageError | None = None
+        if terminal or type(outcome) is not Outcome:
+            misuse = _misuse(self._call, outcome, terminal)
+            outcome = Outcome.FAILED if misuse is not None else Outcome(outcome)
         try:
             if self._begun:
-                ended, added = (outcome, terminal) if misuse is None else (Outcome.FAILED, {})
-                result = self._result(ended, error, added)
+                payload = self._filled(terminal) if terminal and misuse is None else self._call.payload
+                result = ended(self._call, payload, outcome, error, monotonic() - self._started)
                 passing = finish_all(self._context, self._begun, result, self._report)
         finally:
             self._begun = []
@@ -176,39 +185,36 @@ class Scope:
         if misuse is not None:
             raise misuse
 
-    def _result(self, outcome: Outcome, error: BaseException | None, terminal: dict[str, Any]) -> Result:
+    def _filled(self, terminal: dict[str, Any]) -> Payload:
         call = self._call
-        payload = call.payload
-        outcome = outcome if type(outcome) is Outcome else Outcome(outcome)
-        if terminal:
-            try:
-                payload = filled(payload, {name: freeze(value) for name, value in terminal.items()})
-            except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
-                self._report(ObserverFault(call.operation, "snapshot", -1), exc)
-        return Result(
-            call.operation, payload, call.coordinates, call.agent_name, call.cause, call.started_at,
-            max(utc_now(), call.started_at), outcome, error, monotonic() - self._started,
-        )  # fmt: skip
+        try:
+            payload: Payload = filled(call.payload, {name: freeze(value) for name, value in terminal.items()})
+        except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
+            self._report(ObserverFault(call.operation, "snapshot", -1), exc)
+            return call.payload
+        return payload
 
     def __del__(self) -> None:
-        if getattr(self, "_finished", True):
+        if not getattr(self, "_open", None):
             return
-        self._finished = True
+        self._open.clear()
         self._operation.release()
         message = f"a scope of {self._call.operation} was dropped unfinished"
         warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
     def __repr__(self) -> str:
-        state = "finished" if self._finished else "refused" if self._refusal is not None else "started"
+        state = "finished" if not self._open else "refused" if self._refusal is not None else "started"
         return f"<{type(self).__name__} of {self._call.operation}, {state}>"
 
 
 def _misuse(call: Call, outcome: object, terminal: dict[str, Any]) -> HookUsageError | None:
     if type(outcome) is not Outcome and outcome not in _OUTCOMES:
         return HookUsageError(f"{call.operation} cannot end as {outcome!r}; say one of {', '.join(_OUTCOMES)}")
-    if terminal and (unknown := terminal.keys() - terminal_fields(call.payload)):
-        return HookUsageError(f"{type(call.payload).__name__} has no terminal field {', '.join(sorted(unknown))}")
-    return None
+    known = terminal_fields(call.payload)
+    if known.issuperset(terminal):
+        return None
+    unknown = ", ".join(sorted(terminal.keys() - known))
+    return HookUsageError(f"{type(call.payload).__name__} has no terminal field {unknown}")
 
 
 _OUTCOMES: Final = [str(outcome) for outcome in Outcome]
@@ -220,7 +226,7 @@ class IdleScope(Scope):
     __slots__ = ("_token",)
 
     def __init__(self, call: Any) -> None:
-        self._finished = True  # nothing has to be
+        self._open = []  # nothing has to be finished
         self._call = call
         self._token: CancelToken | None = None
         self._refusal = None

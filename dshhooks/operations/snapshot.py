@@ -13,9 +13,8 @@ import uuid
 from collections.abc import Callable
 from copy import copy
 from enum import Enum
-from functools import lru_cache
 from operator import attrgetter, is_
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import ref
 
 import attrs
@@ -28,29 +27,34 @@ from hookspecs.json import freeze as freeze_json
 from hookspecs.signal import CancelSignal
 from hookspecs.values import Message
 
-__all__ = ["freeze", "only_plain", "shown_again"]
+__all__ = ["freeze", "freeze_with", "only_plain", "shown_again"]
 
-_AS_THEY_ARE: Final = {
+_AS_THEY_ARE: Final = frozenset({
     str, int, bool, float, complex, bytes, type(None), type(...), Missing, FrozenDict, FrozenList,
     datetime.datetime, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID,
     pathlib.PurePosixPath, pathlib.PureWindowsPath, type(pathlib.Path()), Operation, Outcome,
-}  # fmt: skip
+})  # fmt: skip
 
-# Read-only for everybody but its source; and an enumeration's members are constants. Those met join the others.
+# Read-only for everybody but its source; and an enumeration's members are constants.
 _AND_SUBCLASSES: Final = (Enum, CancelSignal)
 
 # What is shown again and again: every request holds the messages before it, every operation of a step its place.
 _SHOWN_AGAIN: Final[set[type]] = {Message}
 # Of those, the ones that were found to be frozen through and through. By id: an entry goes before its object does.
-_intact: Final[dict[int, ref[Any]]] = {}
+_intact: Final[dict[int, ref[Any] | None]] = {}
 
 _DEEPEST: Final = 200
+_CLASSES: Final = 1024
+
+_Freezer = Callable[[Any, int], Any]
+T = TypeVar("T")
 _SET: Final = object.__setattr__
 
 
 def shown_again(*kinds: type) -> None:
     """Say of classes that the same instances are frozen often; that one needs no copy is remembered while it lives."""
     _SHOWN_AGAIN.update(kinds)
+    _HOW.clear()
 
 
 def freeze(value: Any) -> Any:
@@ -62,7 +66,30 @@ def freeze(value: Any) -> Any:
     Raises:
         SnapshotError: Somewhere in it is a value that could change and that nobody here knows how to copy.
     """
-    return value if id(value) in _intact else _freeze(value, 0)
+    kind = type(value)
+    return value if kind in _AS_THEY_ARE or id(value) in _intact else _HOW[kind](value, 0)
+
+
+def freeze_with(value: T, grown: tuple[Any, ...], before: tuple[Any, ...]) -> T:
+    """Freeze a value that holds a tuple which most likely begins as the one before it, that was frozen: a conversation.
+
+    Args:
+        value: What to freeze.
+        grown: The tuple in it.
+        before: One that was frozen, and is still held by the caller.
+
+    Raises:
+        SnapshotError: As for :func:`freeze`.
+    """
+    known = len(before) if len(before) <= len(grown) and all(map(is_, before, grown)) else 0
+    intact = all([freeze(item) is item for item in grown[known:]])
+    if not intact or id(grown) in _intact:
+        return freeze(value)  # type: ignore[no-any-return]  # of the same class
+    _intact[id(grown)] = None  # for this one look, during which nobody else gets its id
+    try:
+        return freeze(value)  # type: ignore[no-any-return]  # likewise
+    finally:
+        del _intact[id(grown)]
 
 
 def only_plain(value: Any) -> bool:
@@ -70,66 +97,118 @@ def only_plain(value: Any) -> bool:
     return _AS_THEY_ARE.issuperset(map(type, vars(value).values()))
 
 
-def _freeze(value: Any, depth: int) -> Any:
-    kind: Any = type(value)
-    if kind in _AS_THEY_ARE or id(value) in _intact:
-        return value
-    if depth > _DEEPEST:
-        raise SnapshotError("a payload is nested too deep, or contains itself")
-    if kind is tuple:
-        return _tuple(value, depth + 1)
-    if kind is dict or kind is list:
-        return _json(value)
-    known = _fields(kind)
-    if known is not None:
-        return _instance(value, kind, *known, depth + 1)
-    if kind is frozenset:
-        return frozenset(_freeze(item, depth + 1) for item in value)
-    if kind is bytearray:
-        return bytes(value)
-    if issubclass(kind, _AND_SUBCLASSES):
-        _AS_THEY_ARE.add(kind)
-        return value
-    raise _unknown(kind)
-
-
 def _tuple(value: tuple[Any, ...], depth: int) -> tuple[Any, ...]:
-    if not value:
-        return value
-    if len(value) == 1:  # as most content is
-        frozen = _freeze(value[0], depth)
-        return value if frozen is value[0] else (frozen,)
-    # A conversation is shown again with every request, and all of it but its end was shown before.
-    new = [item for item in value if id(item) not in _intact]
-    changed = {id(item): frozen for item in new if (frozen := _freeze(item, depth)) is not item}
+    if depth > _DEEPEST:
+        raise _too_deep()
+    changed: dict[int, Any] = {}
+    for item in value:
+        if type(item) in _AS_THEY_ARE or id(item) in _intact:
+            continue
+        frozen = _HOW[type(item)](item, depth + 1)
+        if frozen is not item:
+            changed[id(item)] = frozen
     return tuple([changed.get(id(item), item) for item in value]) if changed else value
 
 
-def _instance(value: Any, kind: type, names: tuple[str, ...], read: Callable[[Any], Any], depth: int) -> Any:
-    items = read(value)
-    if not _AS_THEY_ARE.issuperset(map(type, items)):  # one look, and done with most
-        frozen = [_freeze(item, depth) for item in items]
-        if not all(map(is_, frozen, items)):
-            return _with(value, names, frozen)
-    if kind in _SHOWN_AGAIN:
-        key = id(value)
-        _intact[key] = ref(value, lambda _gone: _intact.pop(key, None))
-    return value
+class _Fields:
+    """How the instances of one frozen attrs class are frozen."""
+
+    __slots__ = ("_again", "_names", "_read", "_todo")
+
+    def __init__(self, kind: type, names: tuple[str, ...]) -> None:
+        self._names, self._again = names, kind in _SHOWN_AGAIN
+        # attrgetter gives a tuple for two names and more.
+        self._read: Callable[[Any], Any] = attrgetter(*names) if len(names) > 1 else self._read_few
+        # By the classes of all fields: the fields that take a look. Instances of a class come in few kinds.
+        self._todo: dict[tuple[type, ...], list[tuple[str, int, _Freezer]]] = {}
+
+    def _read_few(self, value: Any) -> tuple[Any, ...]:
+        return tuple([getattr(value, name) for name in self._names])
+
+    def frozen(self, value: Any, depth: int) -> Any:
+        """Return an instance with frozen fields: the same one, if they are frozen already."""
+        items = self._read(value)
+        kinds = tuple(map(type, items))
+        todo = self._todo.get(kinds)
+        if todo is None:
+            todo = self._look(kinds)
+        changed: dict[str, Any] | None = None
+        for name, at, how in todo:
+            if id(items[at]) in _intact:
+                continue
+            if depth > _DEEPEST:
+                raise _too_deep()
+            frozen = how(items[at], depth + 1)
+            if frozen is not items[at]:
+                changed = {**(changed or {}), name: frozen}
+        if changed is not None:
+            return _with(value, changed)
+        if self._again:
+            _remember(value)
+        return value
+
+    def _look(self, kinds: tuple[type, ...]) -> list[tuple[str, int, _Freezer]]:
+        if len(self._todo) >= _CLASSES:
+            self._todo.clear()
+        found = [(self._names[at], at, _HOW[kind]) for at, kind in enumerate(kinds) if kind not in _AS_THEY_ARE]
+        todo = self._todo[kinds] = [entry for entry in found if entry[2] is not _same]
+        return todo
 
 
-def _with(value: Any, names: tuple[str, ...], items: list[Any]) -> Any:
+def _remember(value: Any) -> None:
+    key = id(value)
+    _intact[key] = ref(value, lambda _gone: _intact.pop(key, None))
+
+
+def _with(value: Any, changed: dict[str, Any]) -> Any:
     # Not through __init__: it might convert, and nothing may be lost (C3).
     new = copy(value)
-    for name, item in zip(names, items, strict=True):
+    for name, item in changed.items():
         _SET(new, name, item)
     return new
 
 
-def _json(value: Any) -> Any:
+def _json(value: Any, _depth: int) -> Any:
     try:
         return freeze_json(value)
     except NotLosslessError:
         raise SnapshotError(f"a {type(value).__name__} in a payload is not lossless JSON") from None
+
+
+def _same(value: Any, _depth: int) -> Any:
+    return value
+
+
+class _Freezers(dict[type, _Freezer]):
+    """How a value of a class is frozen; found out when the first one is met."""
+
+    def __missing__(self, kind: Any) -> _Freezer:
+        if len(self) >= _CLASSES:  # classes come and go
+            self.clear()
+        how = self[kind] = self._found(kind)
+        return how
+
+    def _found(self, kind: Any) -> _Freezer:
+        if kind is tuple:
+            return _tuple
+        if kind is dict or kind is list:
+            return _json
+        if _is_frozen(kind):
+            return _Fields(kind, tuple(attribute.name for attribute in attrs.fields(kind))).frozen
+        if kind is frozenset:
+            return lambda value, depth: frozenset(_tuple(tuple(value), depth))
+        if kind is bytearray:
+            return lambda value, _depth: bytes(value)
+        if issubclass(kind, _AND_SUBCLASSES):
+            return _same
+        raise _unknown(kind)
+
+
+_HOW: Final = _Freezers()
+
+
+def _too_deep() -> SnapshotError:
+    return SnapshotError("a payload is nested too deep, or contains itself")
 
 
 def _unknown(kind: type) -> SnapshotError:
@@ -142,17 +221,11 @@ def _unknown(kind: type) -> SnapshotError:
     )
 
 
-@lru_cache(maxsize=1024)
-def _fields(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]] | None:
-    """Return the fields, and what reads them, of a class that attrs keeps from being assigned to; or ``None``."""
+def _is_frozen(kind: Any) -> bool:
+    """Say whether attrs keeps the fields of a class from being assigned to."""
     if "__attrs_attrs__" not in kind.__dict__ or kind.__setattr__ is not _FROZEN_SETATTR:
-        return None
-    if issubclass(kind, BaseException):  # an exception can be changed whatever its class says
-        return None
-    names = tuple(attribute.name for attribute in attrs.fields(kind))
-    if len(names) < 2:  # attrgetter gives a tuple for two names and more
-        return names, (lambda value: (getattr(value, names[0]),)) if names else lambda _value: ()
-    return names, attrgetter(*names)
+        return False
+    return not issubclass(kind, BaseException)  # an exception can be changed whatever its class says
 
 
 @attrs.frozen

@@ -23,7 +23,8 @@ __all__ = ["FINISHED", "PAST_DEADLINE", "Bound", "CancelToken", "Tie"]
 FINISHED: Final = "finished"
 PAST_DEADLINE: Final = "deadline"
 
-# One lock for all tokens: held for a few assignments only.
+# One lock for all tokens: held for a few assignments only. What is tied, and which tokens are inside, is kept in sets
+# without it: to add, to remove and to copy are one step each, and who adds looks afterwards whether it came too late.
 _links = threading.Lock()
 
 
@@ -44,8 +45,8 @@ class CancelToken:
         self._source: CancelSource | None = None  # made when somebody asks for the signal
         self._parent = parent
         self._deadline = math.inf  # the earliest of its own and those around it
-        self._children: set[CancelToken] | None = None
-        self._ties: set[Tie] | None = None
+        self._children: set[CancelToken] = set()
+        self._ties: set[Tie] = set()
         self._home: _Home | None = None
         if parent is not None:
             self._home = parent._home
@@ -85,12 +86,11 @@ class CancelToken:
             # The flag last: whoever reads it without the lock finds the reason.
             self._reason, self._cancelled = reason, True
             source = self._source
-            ties, children = tuple(self._ties or ()), tuple(self._children or ())
         if source is not None:
             source.abort(reason)
-        for tie in ties:
+        for tie in tuple(self._ties):
             tie.stop(-math.inf)
-        for child in children:
+        for child in tuple(self._children):
             child.cancel(reason)
         return True
 
@@ -111,11 +111,8 @@ class CancelToken:
     def release(self) -> None:
         """End it: whoever kept it sees itself cancelled, and the token around it forgets it."""
         self.cancel(FINISHED)
-        parent = self._parent
-        if parent is not None:
-            with _links:
-                if parent._children is not None:
-                    parent._children.discard(self)
+        if self._parent is not None:
+            self._parent._children.discard(self)
 
     def tied(self) -> Tie:
         """Return a ``with`` block around a stretch of work that is cancelled with this token, or at its deadline."""
@@ -129,22 +126,19 @@ class CancelToken:
         return Bound(self, scope)
 
     def _adopt(self, child: CancelToken) -> None:
-        with _links:
-            if self._children is None:
-                self._children = set()
-            self._children.add(child)
-            child._deadline = min(child._deadline, self._deadline)
-        # Only now: a cancellation in between has met the child, or is seen here.
-        if self.cancelled:
-            child.cancel(self.reason)
+        self._children.add(child)
+        # Only now: what was cancelled or lowered in between has met the child, or is seen here.
+        if self._deadline != math.inf:
+            child._lower(self._deadline)
+        if self._cancelled:
+            child.cancel(self._reason)
 
     def _lower(self, at: float) -> None:
         with _links:
             self._deadline = min(self._deadline, at)
-            ties, children = tuple(self._ties or ()), tuple(self._children or ())
-        for tie in ties:
+        for tie in tuple(self._ties):
             tie.stop(at)
-        for child in children:
+        for child in tuple(self._children):
             child._lower(at)
 
     def here(self) -> _Home:
@@ -184,26 +178,18 @@ class Tie:
 
     def _link(self, scope: anyio.CancelScope) -> None:
         token = self._token
-        with _links:
-            if token._ties is None:
-                token._ties = set()
-            token._ties.add(self)
+        token._ties.add(self)
         # Only now: what was cancelled or lowered in between has met this tie, or is seen here.
-        if token.cancelled:
+        if token._cancelled:
             scope.cancel()
-        if token.deadline != math.inf:
-            scope.deadline = min(token.deadline, scope.deadline)
+        if token._deadline != math.inf:
+            scope.deadline = min(token._deadline, scope.deadline)
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
-        self._unlink()
+        self._token._ties.discard(self)
         return self._scope.__exit__(kind, exc, traceback)
-
-    def _unlink(self) -> None:
-        with _links:
-            if self._token._ties is not None:
-                self._token._ties.discard(self)
 
     @property
     def caught(self) -> bool:
@@ -245,7 +231,7 @@ class Bound(Tie):
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        self._unlink()
+        self._token._ties.discard(self)
 
     def check_deadline(self) -> None:
         """Cancel the token if its deadline has passed; a scope says so only at the next wait."""

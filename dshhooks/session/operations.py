@@ -95,10 +95,11 @@ class Journal:
     async def _write(
         self, session_id: str, noted: dict[int, _Noted], events: Sequence[Event], write: Callable[[], Awaitable[T]]
     ) -> T:
-        from dshhooks.operations.journal import begin_event, observed_write
+        from dshhooks.operations.journal import begin_described, observed_write
 
         told = [event.seq for event in events if event.seq in noted]
-        begun = (begin_event(runner, session_id, seq, context.copy()) for seq in told for runner, context in [noted[seq]])
+        # Each attempt has a context of its own: what an observer put into an earlier one is gone.
+        begun = (begin_described(noted[seq][0], session_id, _EVENT, str(seq), noted[seq][1].copy()) for seq in told)
         value = await observed_write(begun, write)
         for seq in told:
             noted.pop(seq, None)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import anyio
+from anyio.lowlevel import cancel_shielded_checkpoint
 from attrs import define
 
 from dshhooks.session.codec import Codec
@@ -136,6 +137,7 @@ class SessionStore(ABC):
         if not batch:
             return
         async with self._turn(session_id):
+            await cancel_shielded_checkpoint()  # a store that never waits would be handed every event by itself
             await self._run(lambda: self._append(session_id, batch))
 
     async def append_idempotent(self, session_id: str, event: Event) -> bool:
@@ -310,7 +312,9 @@ class SessionStore(ABC):
     @asynccontextmanager
     async def _turn(self, session_id: str) -> AsyncIterator[None]:
         """Wait for one's turn with a session; made for the moment, so that no event loop outlives its use in here."""
-        turn = self._turns.setdefault(session_id, _Turn(anyio.Lock()))
+        turn = self._turns.get(session_id)
+        if turn is None:
+            turn = self._turns[session_id] = _Turn(anyio.Lock(fast_acquire=True))
         turn.users += 1
         try:
             async with turn.lock:

@@ -15,9 +15,9 @@ from dshhooks.operations.context import CurrentOperation, Driven, current_operat
 from dshhooks.operations.errors import GuardError, OperationCanceled
 from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import call_here, check, outliving, through
+from dshhooks.operations.owner import check, outliving, start_here, through
 from dshhooks.operations.payloads import ToolCallData, ToolExecutionData
-from dshhooks.operations.runner import Runner, start
+from dshhooks.operations.runner import Runner
 from dshhooks.operations.scope import Scope
 from dshhooks.operations.snapshot import shown_again
 from dshhooks.operations.verdict import classify
@@ -83,7 +83,7 @@ class ObservedCall:
         name = self._run.execution.name
         started = ToolCallData(*self._identity(), summary=bounded(name))
         self._outer = current_operation()
-        self._scope = await start(self.runner, call_here(Operation.TOOL_CALL, started))
+        self._scope = await start_here(self.runner, Operation.TOOL_CALL, started)
         refusal = self._scope.refusal
         if current_trace() is not None:
             _record(name, refusal)
@@ -125,7 +125,8 @@ class ObservedCall:
         if self._scope is None:
             return await stage(*args)
         try:
-            return await through(self._scope, stage, *args)
+            check(self._scope)
+            return await self._scope.run(stage, *args)
         except OperationCanceled as exc:
             return self._aborted(exc)
 
@@ -212,7 +213,7 @@ class ObservedCall:
         return result
 
     async def _execution(self, dispatch: Callable[..., Any]) -> ToolResult:
-        scope = await start(self.runner, call_here(Operation.TOOL_EXECUTION, ToolExecutionData(*self._identity())))
+        scope = await start_here(self.runner, Operation.TOOL_EXECUTION, ToolExecutionData(*self._identity()))
         result: ToolResult | None = None
         error: BaseException | None = None
         try:

@@ -11,7 +11,8 @@ caller's own task passes through.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks
@@ -28,6 +29,9 @@ from dshhooks.tools.outcome import aborted, authored_content, blocked, denial, f
 from hookspecs.decisions import Accept, Allow, Ask, Block, Deny
 from hookspecs.execution import ToolExecution, ToolFailure, ToolResult, ToolSuccess
 from hookspecs.json import MISSING
+
+if TYPE_CHECKING:
+    from dshhooks.tools.operations import ObservedCall
 
 __all__ = ["Pipeline"]
 
@@ -85,9 +89,7 @@ class Pipeline:
     def _attend(self, run: ToolRun, raw: Any) -> None:
         runner = self._operations.runner(run.execution.agent)
         if runner is not None:
-            from dshhooks.tools.operations import ObservedCall
-
-            run.operation = ObservedCall(runner, run, raw)
+            run.operation = _observing()(runner, run, raw)
 
     async def admit(self, run: ToolRun, fault: BaseException | None) -> ToolResult | None:
         """Begin the call's operation, if anybody watches, and refuse what could not be sealed or a guard objects to.
@@ -284,6 +286,13 @@ class Pipeline:
                 result.value, content, result.meta, result.contexts, concludes_turn=result.concludes_turn
             )
         return ToolFailure(result.error, content, result.meta, result.contexts)
+
+
+@cache
+def _observing() -> type[ObservedCall]:
+    from dshhooks.tools.operations import ObservedCall
+
+    return ObservedCall
 
 
 def _verdict(run: ToolRun, result: ToolResult | None) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import pytest
 
 from dshhooks.agent.prompt import PromptAssembly, PromptContext, PromptSection
 from hookspecs.errors import HarnessError
-from hookspecs.json import MISSING
+from hookspecs.json import MISSING, FrozenDict
 from tests.agent.kit import CallTools, Host, Plugin, Say, data, host, reasons, said, tool, wrap
 
 pytestmark = pytest.mark.anyio
@@ -218,6 +218,21 @@ async def test_a_hook_may_hide_tools_and_give_variables() -> None:
     async with host(rewriting(change), tools=[tool("hidden"), tool("shown")]) as h:
         assert await system_of(h, PromptSection("x", "{{v}} {{model}}")) == "1 m"
         assert [schema.name for schema in h.requests[0].tools] == ["shown"]
+
+
+async def test_a_tool_is_described_once() -> None:
+    """Decision 3.8: its schema is frozen once and shared by the requests, as long as it stays what it is."""
+    async with host(steps=[Say("x")] * 3, tools=[tool()]) as h:
+        agent = await h.agent()
+        for _ in range(2):
+            await h.run("go", agent=agent)
+        parameters = h.harness.tools.entries()[0].definition.parameters
+        parameters["description"] = "changed"
+        await h.run("go", agent=agent)
+        first, second, third = [request.tools[0] for request in h.requests]
+        assert first is second
+        assert (type(first.parameters), third.parameters) == (FrozenDict, parameters)
+        assert "description" not in first.parameters
 
 
 async def test_a_wrapper_may_give_the_others_another_assembly() -> None:

@@ -91,6 +91,11 @@ class TestBlocks:
         made.push(BlockEnd(0, UnknownBlock("image", {})))
         assert made.blocks() == (UnknownBlock("image", {}),)
 
+    def test_a_chunk_of_a_class_of_its_own(self):
+        """An adapter may extend a chunk; it is still that chunk."""
+        extended = type("Extended", (TextDelta,), {})
+        assert blocks(extended(0, "a"), TextDelta(0, "b")) == (TextBlock("ab"),)
+
     def test_what_is_no_chunk(self):
         """It is refused by name."""
         with pytest.raises(HarnessError, match="str is no stream chunk"):

@@ -33,6 +33,7 @@ from dshhooks.operations import (
     handles,
     start,
 )
+from dshhooks.operations.snapshot import freeze_with
 from hookspecs.errors import ConfigError
 from hookspecs.json import MISSING, FrozenDict
 from hookspecs.model import GenerateOptions, ToolSchema
@@ -235,6 +236,32 @@ async def test_what_is_immutable_is_shared():
     blocks = (TextBlock("a"), ToolCallBlock("1", "t", "{}"), ToolResultBlock("1", "x"))
     message = Message("assistant", blocks, AssistantProvenance("p", "m"))
     assert freeze(message) is message
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+async def test_a_conversation_that_grew(known):
+    """C1: what was frozen before is kept, and what is new is frozen; whoever was shown nothing before gets the same."""
+    said = (MESSAGE, Message("user", (TextBlock("b"),)), Message("user", (UnknownBlock("x", {"y": [1]}),)))
+    request = GenerateOptions("p", "m", said)
+    frozen = freeze_with(request, request.messages, said[:known])
+    assert frozen == freeze(request)
+    assert frozen.messages[:2] == said[:2]
+    assert type(frozen.messages[2].content[0].data) is FrozenDict
+
+
+async def test_a_conversation_that_did_not_grow():
+    """C1: another beginning, even an equal one, or a shorter one than before vouches for nothing."""
+    changeable = Message("user", (UnknownBlock("x", {}),))
+    for before in ((attrs.evolve(changeable), MESSAGE), (changeable, MESSAGE, MESSAGE)):
+        request = GenerateOptions("p", "m", (changeable, MESSAGE))
+        frozen = freeze_with(request, request.messages, before)
+        assert type(frozen.messages[0].content[0].data) is FrozenDict
+
+
+async def test_a_conversation_that_only_grew_is_not_copied():
+    """D5: the provider's request and the observers' are one."""
+    request = GenerateOptions("p", "m", (MESSAGE, MESSAGE))
+    assert freeze_with(request, request.messages, (MESSAGE,)) is request
 
 
 async def test_nobody_listens_nobody_freezes():
