@@ -91,6 +91,7 @@ async def test_no_runner_at_all():
     assert not handles(None, Operation.TURN)
 
 
+PLAIN = Message("user", (TextBlock("a"),))
 MESSAGE = Message("user", [TextBlock("hi"), UnknownBlock("x", {"a": [1]})])
 
 
@@ -241,7 +242,7 @@ async def test_what_is_immutable_is_shared():
 @pytest.mark.parametrize("known", [0, 1, 2])
 async def test_a_conversation_that_grew(known):
     """C1: what was frozen before is kept, and what is new is frozen; whoever was shown nothing before gets the same."""
-    said = (MESSAGE, Message("user", (TextBlock("b"),)), Message("user", (UnknownBlock("x", {"y": [1]}),)))
+    said = (PLAIN, Message("user", (TextBlock("b"),)), Message("user", (UnknownBlock("x", {"y": [1]}),)))
     request = GenerateOptions("p", "m", said)
     frozen = freeze_with(request, request.messages, said[:known])
     assert frozen == freeze(request)
@@ -252,16 +253,16 @@ async def test_a_conversation_that_grew(known):
 async def test_a_conversation_that_did_not_grow():
     """C1: another beginning, even an equal one, or a shorter one than before vouches for nothing."""
     changeable = Message("user", (UnknownBlock("x", {}),))
-    for before in ((attrs.evolve(changeable), MESSAGE), (changeable, MESSAGE, MESSAGE)):
-        request = GenerateOptions("p", "m", (changeable, MESSAGE))
+    for before in ((attrs.evolve(changeable), PLAIN), (changeable, PLAIN, PLAIN)):
+        request = GenerateOptions("p", "m", (changeable, PLAIN))
         frozen = freeze_with(request, request.messages, before)
         assert type(frozen.messages[0].content[0].data) is FrozenDict
 
 
 async def test_a_conversation_that_only_grew_is_not_copied():
     """D5: the provider's request and the observers' are one."""
-    request = GenerateOptions("p", "m", (MESSAGE, MESSAGE))
-    assert freeze_with(request, request.messages, (MESSAGE,)) is request
+    request = GenerateOptions("p", "m", (PLAIN, Message("user", (TextBlock("b"),))))
+    assert freeze_with(request, request.messages, (PLAIN,)) is request
 
 
 async def test_nobody_listens_nobody_freezes():

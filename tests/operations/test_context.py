@@ -1,4 +1,4 @@
-"""dshhooks.operations.context: a cancellation made when it is asked for, and stepping in another context (P1, P3, P5)."""
+"""dshhooks.operations.context: tokens that are asked for late, streams read in another context (P1, P3, P5)."""
 
 from __future__ import annotations
 
