@@ -25,12 +25,13 @@ class Workers:
     async def run(self, fn: Callable[[], T]) -> T:
         """Return ``fn()``. However the waiting ends, ``fn`` has either ended by then or will never start."""
         claimed, ended = threading.Lock(), threading.Event()
+        todo = [fn]  # taken out of it: a thread that lingers must not be the last to hold a store
 
         def work() -> list[T]:
             if not claimed.acquire(blocking=False):
                 return []  # given up before it began
             try:
-                return [fn()]
+                return [todo.pop()()]
             finally:
                 ended.set()
 
