@@ -19,7 +19,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn
 
+from dshhooks.clients import wire
 from dshhooks.clients.stdout import write
+from dshhooks.clients.wire import Wire
 
 __all__ = [
     "Died",
@@ -33,12 +35,9 @@ __all__ = [
     "until_signal",
 ]
 
-Wire = tuple[bytes, bytes, int]
-
 # Seconds a child that has answered gets to end by itself; nobody waits for its answer any more then.
 _GRACE: Final = 1.0
 _CHUNK: Final = 1 << 20
-_HEAD: Final = 20
 
 
 class Interrupted(BaseException):
@@ -146,18 +145,13 @@ def guarded(work: Callable[[], Wire], deadline: float) -> Wire:
 
 def _received(reading: int, deadline: float) -> Wire | None:
     """Return the child's answer; ``None`` when it ended, or sent something else, before it was complete."""
-    message, size = b"", _HEAD
-    while len(message) < size:
+    data = b""
+    while (answer := wire.parse(data)) is None:
         chunk = _next(reading, deadline, "the plugins did not answer in time")
-        if not chunk:
+        if not chunk or len(data) > wire.LONGEST_ANSWER:
             return None
-        message += chunk
-        if size == _HEAD <= len(message):
-            if not message[:_HEAD].replace(b" ", b"").isdigit():
-                return None
-            code, out, err = int(message[:4]), int(message[4:12]), int(message[12:_HEAD])
-            size += out + err
-    return message[_HEAD : _HEAD + out], message[_HEAD + out : size], code
+        data += chunk
+    return answer
 
 
 def _reaped(child: int, reading: int, deadline: float) -> int:
@@ -211,8 +205,7 @@ def _child(
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         # Should the guardian be killed, nobody else ends a plugin that never returns.
         signal.setitimer(signal.ITIMER_REAL, max(0.0, deadline - time.monotonic()) + _GRACE)
-        out, err, exit_code = work()
-        message = b"%4d%8d%8d" % (exit_code, len(out), len(err)) + out + err
+        message = wire.answer(work())
         while message:
             message = message[os.write(writing, message) :]
         code = 0
