@@ -57,16 +57,9 @@ class Journal:
         """Keep in mind who has to be told when an event that was just appended is written."""
         if self._operations is None or not self._operations.attended:  # said here as well: this is the hot path
             return
-        runner = self._operations.runner(session.agent)
-        if runner is not self._asked:
-            self._asked, self._told = runner, _observes_appends(runner)
-        if self._told and runner is not None and _told_of.get() != (name := session.header.id):
-            context = copy_context()
-            context.run(_told_of.set, name)
-            noted = self._noted.get(name)
-            if noted is None:
-                noted = self._noted[name] = {}
-            noted[event.seq] = runner, context
+        runner = self._runner(session)
+        if runner is not None and _told_of.get() != session.id:
+            self._noted.setdefault(session.id, {})[event.seq] = runner, _telling(session)
 
     def note_all(self, session: Session, events: Iterable[Event]) -> None:
         """Do the same for what was appended before the session was live."""
