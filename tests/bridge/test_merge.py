@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -28,9 +29,9 @@ def claude(name: str, **members: object) -> dict[str, object]:
 
 
 def socket_at(path: Path) -> None:
-    """Leave a socket nobody listens at; its address may be short only."""
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(path))
+    """Leave a socket nobody listens at; an address is limited to about 100 bytes, however deep the folders are."""
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
 
 
 def everywhere() -> dict[str, object]:
