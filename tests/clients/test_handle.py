@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 
 from tests.cli.kit import PATIENCE, Done, Project
 from tests.clients.kit import sample
+
+LAST_WEEK = time.time() - 7 * 24 * 3600
 
 # A policy that denies what it is told to, and misbehaves on demand. It runs no command it is asked about.
 POLICY = """
@@ -142,6 +145,16 @@ def log(project: Project) -> str:
     return (project.folder / ".local/state/dshhooks/handle.log").read_text(encoding="utf-8")
 
 
+def installed_long_ago(project: Project) -> None:
+    """Leave the files as an installer of last week would: old, with the folder for compiled modules beside them.
+
+    What is written while plugins load is in no list, and that folder would be.
+    """
+    (project.site.folder / "__pycache__").mkdir()
+    for path in (*project.site.folder.rglob("*"), project.site.folder, *project.folder.glob("*.toml")):
+        os.utime(path, (LAST_WEEK, LAST_WEEK))
+
+
 def test_a_denial_and_no_opinion(project):
     """The reason in Claude's form, and silence."""
     assert reason(handle(project, "deny not now")) == "not now"
@@ -150,6 +163,7 @@ def test_a_denial_and_no_opinion(project):
 
 def test_the_second_event_goes_by_the_cached_list(project):
     """The same answers, and nothing is imported that this event does not need."""
+    installed_long_ago(project)
     handle(project, "fine")
     heavy = "anyio,asyncio,cattrs,click,httpx,jsonschema_rs,importlib.metadata,dshhooks.harness,logging,"
     heavy += "hookspecs.agent,hookspecs.values,dshhooks.bridge,dshhooks.clients.judge_results,dshhooks.engine.trace"
