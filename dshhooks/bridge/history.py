@@ -17,6 +17,7 @@ from typing import Any, Final
 from dshhooks.bridge.files import read_regular
 from dshhooks.bridge.outcomes import Outcome, Run
 from dshhooks.bridge.text import preview
+from dshhooks.engine.rotation import put_aside
 
 __all__ = ["History", "outcome_word", "read_history", "record_of"]
 
@@ -65,12 +66,10 @@ class History:
             handle = os.open(path, _APPENDING, 0o600)
         try:
             os.write(handle, line)  # one write: lines of two writers do not mix
-            written = os.fstat(handle)
+            if os.fstat(handle).st_size >= _ROTATED_AT:
+                put_aside(str(path), handle)
         finally:
             os.close(handle)
-        # Another writer may have put a new file in its place already.
-        if written.st_size >= _ROTATED_AT and os.path.samestat(written, os.stat(path)):
-            os.replace(path, path.with_name(f"{path.name}.1"))
 
 
 def record_of(run: Run, *, dispatch: str, subject: str, cap: int) -> dict[str, Any]:

@@ -49,13 +49,19 @@ def open_log() -> int:
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         descriptor = _append(path)
-        if os.fstat(descriptor).st_size > MAX_LOG:
-            os.close(descriptor)
-            os.replace(path, path + ".1")
-            descriptor = _append(path)
-        return descriptor
-    except OSError:
+        return _emptied(path, descriptor) if os.fstat(descriptor).st_size > MAX_LOG else descriptor
+    except (OSError, ImportError):
         return os.open(os.devnull, os.O_WRONLY)
+
+
+def _emptied(path: str, descriptor: int) -> int:
+    from dshhooks.engine.rotation import put_aside
+
+    try:
+        put_aside(path, descriptor)
+    finally:
+        os.close(descriptor)
+    return _append(path)
 
 
 def log_records() -> None:
