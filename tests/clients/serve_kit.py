@@ -123,7 +123,7 @@ class User:
         for each in (self.home, self.project, self.files):
             each.mkdir(mode=0o700)
         self.lean = LEAN
-        self.runtime = Path(tempfile.mkdtemp(prefix="dsh-"))
+        self.runtime = Path(tempfile.mkdtemp(prefix="dsh-", dir="/tmp"))  # a socket's path must be short
         self.site = Site(folder / "site")
         # Made by the first import otherwise, which changes the folder under the daemon that looked at it before.
         (self.site.folder / "__pycache__").mkdir()
