@@ -19,6 +19,7 @@ from dshhooks.bridge.agent_options import HookPluginOptions
 from dshhooks.bridge.dialects import Dialect
 from dshhooks.bridge.events import resolve
 from dshhooks.bridge.lives import Life
+from dshhooks.bridge.pairing import pairing
 from dshhooks.bridge.workspaces import Workspaces
 from dshhooks.engine.scope import tied_scope
 from hookspecs.decisions import AllowPrompt, Ask, Block, BlockPrompt, Deny, PostToolDecision
@@ -85,6 +86,11 @@ class HookPlugin:
     def register_variants(self, variants: Any) -> None:
         """Add the events of the log."""
         journal.register(variants)
+
+    @hookimpl
+    def session_created(self, session: Any) -> None:
+        """Let no event of a hook into the log that has no turn, or no run, to belong to."""
+        session.add_validator(pairing(session))
 
     # -- calls -----------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ DENIED: Final = "denied by evaluation"
 
 _TOP: Final[Mapping[str, Decision]] = {"approve": "allow", "block": "deny"}
 _SCOPED: Final[Mapping[str, Decision]] = {"allow": "allow", "deny": "deny", "ask": "ask"}
+_DECISIONS: Final[Mapping[str, Decision]] = {**_TOP, **_SCOPED}
 _BLOCK: Final = "hookSpecificOutput"
 
 Note = tuple[Level, str, str]
@@ -27,7 +28,7 @@ Note = tuple[Level, str, str]
 
 @frozen
 class Answer:
-    """The members that count, in the words of an outcome."""
+    """The members that count, in the words of an outcome; ``said`` is the decision in the hook's own."""
 
     decision: Decision = "none"
     reason: str | None = None
@@ -37,6 +38,7 @@ class Answer:
     messages: tuple[str, ...] = ()
     update_input: Mapping[str, Any] | None = None
     notes: tuple[Note, ...] = ()
+    said: str | None = None
 
 
 NO_ANSWER: Final = Answer()
@@ -115,25 +117,25 @@ def read_answer(document: Mapping[str, Any], names: frozenset[str], limit: int) 
         limit: How long texts may be.
     """
     members = _Members(document, "", limit)
-    decision = members.word("decision", _TOP)
-    reason = members.text("reason")
-    stop = document.get("continue") is False
-    if "continue" in document and not isinstance(document["continue"], bool):
-        members.wrong("continue", "true or false")
+    said, reason = members.word("decision", _TOP), members.text("reason")
+    own_reason = reason
+    stop, verdict = members.flag("continue") is False, members.flag("ok")
     stop_reason = members.text("stopReason") if stop else None
     messages, contexts = members.texts("systemMessage"), members.texts("additionalContext")
     block = _block(document, names, members)
     update_input = None
     if block is not None:
         scoped = _Members(block, f"{_BLOCK}.", limit, members.notes)
-        decision = scoped.word("permissionDecision", _SCOPED) or decision
+        said = scoped.word("permissionDecision", _SCOPED) or said
         reason = scoped.text("permissionDecisionReason") or reason
         contexts += scoped.texts("additionalContext")
         update_input = _rewrite(scoped)
-    if document.get("ok") is False:
-        decision, reason = "deny", reason or DENIED
-    return Answer(decision or "none", reason, stop, stop_reason, contexts, messages, update_input,
-                  tuple(members.notes))  # fmt: skip
+    decision = "none" if said is None else _DECISIONS[said]
+    if verdict is False:
+        # Why a block would allow it is not why it is denied.
+        reason = (own_reason if decision in ("allow", "ask") else reason) or DENIED
+        decision, said = "deny", None
+    return Answer(decision, reason, stop, stop_reason, contexts, messages, update_input, tuple(members.notes), said)
 
 
 def _rewrite(scoped: _Members) -> Mapping[str, Any] | None:
@@ -181,17 +183,24 @@ class _Members:
     def wrong(self, name: str, wanted: str) -> None:
         self.note("info", "answer-field-ignored", f"{self.prefix}{name} is ignored: it must be {wanted}")
 
-    def word(self, name: str, words: Mapping[str, Decision]) -> Decision | None:
+    def word(self, name: str, words: Mapping[str, Decision]) -> str | None:
         value = self.document.get(name)
         if value is None:
             return None
         if isinstance(value, str) and value in words:
-            return words[value]
+            return value
         if value == "defer":
             self.note("info", "answer-defers", f"{self.prefix}{name} defers: no opinion")
             return None
         self.note("warning", "answer-decision-unknown",
                   f"{self.prefix}{name} is {value!r:.80}, no decision: write {' or '.join(words)}")  # fmt: skip
+        return None
+
+    def flag(self, name: str) -> bool | None:
+        value = self.document.get(name)
+        if value is None or isinstance(value, bool):
+            return value
+        self.wrong(name, "true or false")
         return None
 
     def text(self, name: str) -> str | None:

@@ -113,11 +113,12 @@ class Rules:
     )
     stdin_newline: bool = _switch("stdin ends with a newline", true="yes", false="no")
     no_transcript: str | None = _switch("`transcript_path` when there is none")
-    permission_mode: Literal["always", "in-turns", "host"] = _switch(
+    permission_mode: Literal["always", "in-turns", "until-end", "host"] = _switch(
         "`permission_mode`",
         **{
             "always": "`default` unless the host says",
             "in-turns": "the same, but not on session start and end",
+            "until-end": "the same, but not on session end",
             "host": "only when the host says",
         },
     )
@@ -140,8 +141,6 @@ class Rules:
     whole_seconds: bool = _switch("fraction of a second in `timeout`", true="kept, with a warning", false="kept")
 
 
-_WORD: Final = "A-Za-z0-9_"
-
 _SEED: Final = Rules(
     exact_characters="",
     separators="|",
@@ -162,7 +161,7 @@ _RULES: Final[Mapping[tuple[Dialect, Profile], Rules]] = MappingProxyType({
     ("claude", "seed"): _CLAUDE_SEED,
     ("claude", "current"): evolve(
         _CLAUDE_SEED,
-        exact_characters=_WORD + r" ,|\-",
+        exact_characters=r"\w ,|\-",  # letters of any script: a name in Chinese is a name
         permission_mode="in-turns",
         json_on_exit_2=True,
         json_on_other_exit="read",
@@ -173,9 +172,10 @@ _RULES: Final[Mapping[tuple[Dialect, Profile], Rules]] = MappingProxyType({
     ("codex", "seed"): evolve(_SEED, whole_seconds=True),
     ("codex", "current"): evolve(
         _SEED,
-        exact_characters=_WORD + "|",
+        exact_characters="A-Za-z0-9_|",
         stdin_newline=False,
         no_transcript=None,
+        permission_mode="until-end",
         json_on_other_exit="denials",
         header_variables="allowed",
         whole_seconds=True,

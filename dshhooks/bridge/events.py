@@ -163,10 +163,20 @@ def accepted_names(event: Event, dialect: Dialect, given: str, dispatched: str) 
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that ``name`` is a slip of: other case, or a letter or two."""
+    """Return the known name that ``name`` is a slip of: other case, one edit, or, in a long name, a letter or two."""
     folded = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.lower(), folded, 1, cutoff=0.85)
-    return folded[found[0]] if found else None
+    slip = name.lower()
+    found = difflib.get_close_matches(slip, folded, 1, cutoff=0.85)
+    # A ratio alone would not do: one wrong letter is a quarter of `Stop`.
+    near = found[0] if found else next((candidate for candidate in folded if _one_edit(slip, candidate)), None)
+    return None if near is None else folded[near]
+
+
+def _one_edit(one: str, other: str) -> bool:
+    """Say whether a letter more, less or instead makes one text of the other."""
+    shorter, longer = sorted((one, other), key=len)
+    at = next((at for at, pair in enumerate(zip(shorter, longer, strict=False)) if len(set(pair)) > 1), len(shorter))
+    return shorter[at:] == longer[at + 1 :] or shorter[at + 1 :] == longer[at + 1 :]
 
 
 assert all(set(event.spellings) == set(DIALECTS) for event in EVENTS.values())

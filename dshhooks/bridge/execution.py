@@ -7,6 +7,7 @@ import time
 from typing import Any, Final
 
 import anyio
+from attrs import evolve
 
 from dshhooks.bridge.detached import Detached
 from dshhooks.bridge.events import Event
@@ -97,7 +98,10 @@ class Runner:
             on_error=options.on_error_of(job.hook),
             strict_json=options.strict_json,
             limits=options.limits,
+            stderr_cap=options.stderr_cap,
         )
+        if options.context_dialects is not None and job.hook.dialect not in options.context_dialects:
+            outcome = evolve(outcome, plain=False)
         _tell(outcome)
         return Run(job.hook, outcome, round(seconds * 1000, 3), outcome.error)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
+from dshhooks.bridge.checks import is_web_address
 from dshhooks.bridge.conditions import parse_condition
 from dshhooks.bridge.dialects import Rules
 from dshhooks.bridge.jsonfile import Report, below
@@ -134,14 +134,21 @@ def _word(attribute: str, *words: str, fatal: bool = False) -> Reader:
     return read
 
 
-def _texts(attribute: str, *, fatal: bool = False) -> Reader:
-    def read(member: Member, value: Any, values: Values) -> None:
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            values[attribute] = tuple(value)
-        else:
-            (member.fatal if fatal else member.wrong)("a list of texts", value)
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
-    return read
+
+def _args(member: Member, value: Any, values: Values) -> None:
+    if not _are_texts(value):
+        member.fatal("a list of texts", value)
+    values["args"] = tuple(value)
+
+
+def _allowed(member: Member, value: Any, values: Values) -> None:
+    """A list nobody can read allows nothing: where there is none, some dialects put in every variable."""
+    if not _are_texts(value):
+        member.wrong("a list of texts", value, "until then no variable is put into headers")
+    values["allowed_env_vars"] = tuple(value) if _are_texts(value) else ()
 
 
 def _mapping(attribute: str) -> Reader:
@@ -192,17 +199,9 @@ def _seconds(value: Any) -> float | None:
 
 
 def _url(member: Member, value: Any, values: Values) -> None:
-    if not isinstance(value, str) or not _is_web_address(value):
+    if not isinstance(value, str) or not is_web_address(value):
         member.fatal("an http or https address with a host", value)
     values["url"] = value
-
-
-def _is_web_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port >= 0)
-    except ValueError:
-        return False
 
 
 def _condition(member: Member, value: Any, values: Values) -> None:
@@ -236,11 +235,11 @@ def _rewake(member: Member, value: Any, values: Values) -> None:
 
 _READERS: Final[Mapping[str, Reader]] = {
     "command": _text("command", required=True),
-    "args": _texts("args", fatal=True),
+    "args": _args,
     "shell": _word("shell", "bash", "powershell", fatal=True),
     "url": _url,
     "headers": _mapping("headers"),
-    "allowedEnvVars": _texts("allowed_env_vars"),
+    "allowedEnvVars": _allowed,
     "prompt": _text("prompt", required=True),
     "model": _text("model"),
     "timeout": _timeout("timeout"),

@@ -75,7 +75,8 @@ class HookResult:
         turn: The turn it ran in.
         point: The event, as its dialect calls it.
         handler_id: That of the ``hook/invoked`` before.
-        decision: ``allow``, ``ask``, ``deny``, else ``stop`` if it asked the agent to stop, else ``pass``.
+        decision: The hook's own word (``approve``, ``allow``, ``ask``, ``block``, ``deny``), else ``stop`` if it asked
+            the agent to stop, else ``pass``.
         duration_ms: How long it took.
         exit_code: Missing when it did not come to one.
         stderr_summary: The beginning of what it printed there; missing when that was nothing.
@@ -149,7 +150,7 @@ class Journal:
 
 def _word(outcome: Outcome) -> str:
     if outcome.decision != "none":
-        return outcome.decision
+        return outcome.said or outcome.decision
     return "stop" if outcome.stop else "pass"
 
 

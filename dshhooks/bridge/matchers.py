@@ -93,6 +93,8 @@ def compile_matcher(pattern: str | None, rules: Rules) -> Matcher:
     """
     if pattern is None or pattern in _EVERYTHING:
         return MATCH_ALL
+    if pattern.isspace():
+        return Matcher("names")  # no name, in no dialect: also none that has a blank in it
     if _is_list(rules.exact_characters, pattern):
         items = pattern
         for separator in rules.separators[1:]:

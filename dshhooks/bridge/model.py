@@ -8,7 +8,8 @@
     runtime.dispatch ──► Dispatch(canonical, outcome, runs=[Run]);   runtime.explain ──► [Explanation]
 
 Everything in the two modules is frozen and knows nothing of processes. ``as_json()`` gives the form on the wire:
-camelCase, absent members left out. Options are in ``options.py``; what differs between dialects is in ``dialects.py``.
+camelCase, optional members left out where there is nothing. Options are in ``options.py``; what differs between
+dialects is in ``dialects.py``.
 """
 
 from __future__ import annotations
@@ -160,7 +161,8 @@ class Hook:
     def as_json(self) -> dict[str, Any]:
         """Return the ``hook`` member of a run record; never environment, headers, commands or prompts."""
         document = {"id": self.id, "dialect": self.dialect, "event": self.canonical, "kind": self.kind}
-        return document if self.matcher is None else document | {"matcher": self.matcher}
+        extra = {"matcher": self.matcher, "statusMessage": self.status_message}
+        return document | {name: value for name, value in extra.items() if value is not None}
 
 
 @frozen(slots=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -11,104 +9,29 @@ from typing import Any, Final, TypeVar, get_args
 
 from attrs import field, frozen
 
+from dshhooks.bridge import checks
 from dshhooks.bridge.dialects import DEFAULT_TIMEOUTS, DIALECTS, PROFILES, Dialect, Profile
 from dshhooks.bridge.model import Hook, OnError, Source
 
 __all__ = ["BridgeOptions", "Limits", "LlmOptions", "ProxyOptions"]
 
 T = TypeVar("T")
-PathLike = str | os.PathLike[str]
-
-
-def _positive(_instance: object, attribute: Any, value: Any) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
-        raise ValueError(f"{attribute.name} must be a number of seconds above 0, not {value!r}")
-
-
-def _count(_instance: object, attribute: Any, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{attribute.name} must be a whole number above 0, not {value!r}")
-
-
-def _flag(_instance: object, attribute: Any, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{attribute.name} must be True or False, not {value!r}")
-
-
-def _filled(_instance: object, attribute: Any, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{attribute.name} must be a text that is not empty, not {value!r}")
-
-
-def _optional_text(instance: object, attribute: Any, value: Any) -> None:
-    if value is not None:
-        _filled(instance, attribute, value)
-
-
-def _one_of(*choices: Any) -> Callable[[object, Any, Any], None]:
-    def check(_instance: object, attribute: Any, value: Any) -> None:
-        if value not in choices:
-            raise ValueError(f"{attribute.name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
-
-    return check
-
-
-def _callable(_instance: object, attribute: Any, value: Any) -> None:
-    if value is not None and not callable(value):
-        raise TypeError(f"{attribute.name} must be a function of a Source, not {value!r}")
-
-
-def _path(value: PathLike | None) -> Path | None:
-    return None if value is None else Path(value)
-
-
-def _is(kind: type, *, optional: bool) -> Callable[[object, Any, Any], None]:
-    def check(_instance: object, attribute: Any, value: Any) -> None:
-        if not isinstance(value, kind) and not (optional and value is None):
-            raise TypeError(f"{attribute.name} must be {kind.__name__}, not {value!r}")
-
-    return check
-
-
-def _aliases(value: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
-    return MappingProxyType({name: (others,) if isinstance(others, str) else tuple(others)
-                             for name, others in value.items()})  # fmt: skip
-
-
-def _dialects(value: Any) -> Any:
-    return tuple(value) if isinstance(value, (list, frozenset, set)) else value
-
-
-def _known_dialects(_instance: object, attribute: Any, value: Any) -> None:
-    if value is not None and (not isinstance(value, tuple) or not value or set(value) - set(DIALECTS)):
-        raise ValueError(f"{attribute.name} must be a list of some of {', '.join(DIALECTS)}, not {value!r}")
-
-
-def _texts(value: Any) -> Any:
-    return tuple(value) if isinstance(value, (list, frozenset, set)) else value
-
-
-def _only_texts(_instance: object, attribute: Any, value: Any) -> None:
-    if value is not None and (not isinstance(value, tuple) or not all(isinstance(item, str) for item in value)):
-        raise TypeError(f"{attribute.name} must be a list of texts, not {value!r}")
 
 
 @frozen(kw_only=True)
 class LlmOptions:
     """The model oracles ask: an OpenAI-compatible server. Both ``base_url`` and ``model`` are needed."""
 
-    base_url: str = field(validator=_filled)
-    model: str = field(validator=_filled)
-    api_key: str | None = field(default=None, validator=_optional_text, repr=False)
+    base_url: str = field(validator=checks.web_address)
+    model: str = field(validator=checks.filled)
+    api_key: str | None = field(default=None, validator=checks.optional_text, repr=False)
 
 
 @frozen(kw_only=True)
 class ProxyOptions:
     """The command proxies run when the hook names none."""
 
-    command: str = field(validator=_filled)
+    command: str = field(validator=checks.filled)
 
 
 @frozen(kw_only=True)
@@ -119,11 +42,11 @@ class Limits:
     many fail to start.
     """
 
-    stdout: int = field(default=1 << 20, validator=_count)
-    stderr: int = field(default=1 << 16, validator=_count)
-    context: int = field(default=10_000, validator=_count)
-    line: int = field(default=1 << 24, validator=_count)
-    detached: int = field(default=32, validator=_count)
+    stdout: int = field(default=1 << 20, validator=checks.count)
+    stderr: int = field(default=1 << 16, validator=checks.count)
+    context: int = field(default=10_000, validator=checks.count)
+    line: int = field(default=1 << 24, validator=checks.count)
+    detached: int = field(default=32, validator=checks.count)
 
 
 def _made(kind: Callable[..., T], name: str, value: T | Mapping[str, Any]) -> T:
@@ -177,6 +100,9 @@ class BridgeOptions:
         parallel: Hooks of one event run at the same time; the answer is the same.
         dedupe: The same handler configured twice runs once.
         strict_json: Output that looks like JSON and is none counts as an infrastructure failure.
+        context_dialects: Hooks of these dialects may add what they print to the model's context, on events that take
+            any; ``None``: all of them.
+        login_shell: Commands run in a login shell (``sh -lc``), which reads the user's profile; not on Windows.
         limits: How much output is kept; a mapping will do.
         tool_aliases: Further names of a tool that matchers are tested against, by its name.
         env_allow: Names of the variables hooks see, with ``*``; ``None``: all but the keys of models. One that is
@@ -187,43 +113,55 @@ class BridgeOptions:
         trust: Says whether a project's file may run; ``None``: what the user has trusted before.
     """
 
-    discover: bool = field(default=True, validator=_flag)
-    config_path: Path | None = field(default=None, converter=_path)
-    dialect: Dialect | None = field(default=None, validator=_one_of(None, *DIALECTS))
-    dialects: tuple[Dialect, ...] | None = field(default=None, converter=_dialects, validator=_known_dialects)
-    profile: Profile | None = field(default=None, validator=_one_of(None, *PROFILES))
-    matcher_profile: Profile | None = field(default=None, validator=_one_of(None, *PROFILES))
-    lenient: bool = field(default=False, validator=_flag)
-    cwd: Path | None = field(default=None, converter=_path)
-    home: Path | None = field(default=None, converter=_path)
-    project_dir: Path | None = field(default=None, converter=_path)
-    plugin_root: Path | None = field(default=None, converter=_path)
-    plugin_data: Path | None = field(default=None, converter=_path)
-    llm: LlmOptions | None = field(default=None, converter=_llm, validator=_is(LlmOptions, optional=True))
-    proxy: ProxyOptions | None = field(default=None, converter=_proxy, validator=_is(ProxyOptions, optional=True))
-    timeout_sec: float | None = field(default=None, validator=_positive)
+    discover: bool = field(default=True, validator=checks.flag)
+    config_path: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    dialect: Dialect | None = field(default=None, validator=checks.one_of(None, *DIALECTS))
+    dialects: tuple[Dialect, ...] | None = field(
+        default=None, converter=checks.texts, validator=checks.known_dialects(least=1)
+    )
+    profile: Profile | None = field(default=None, validator=checks.one_of(None, *PROFILES))
+    matcher_profile: Profile | None = field(default=None, validator=checks.one_of(None, *PROFILES))
+    lenient: bool = field(default=False, validator=checks.flag)
+    cwd: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    home: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    project_dir: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    plugin_root: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    plugin_data: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    llm: LlmOptions | None = field(default=None, converter=_llm, validator=checks.instance(LlmOptions, optional=True))
+    proxy: ProxyOptions | None = field(
+        default=None, converter=_proxy, validator=checks.instance(ProxyOptions, optional=True)
+    )
+    timeout_sec: float | None = field(default=None, validator=checks.positive)
     event_timeouts: Mapping[str, float] = field(factory=dict)
-    on_error: OnError = field(default="warn", validator=_one_of(*get_args(OnError)))
-    stderr_cap: int = field(default=500, validator=_count)
-    parallel: bool = field(default=False, validator=_flag)
-    dedupe: bool = field(default=False, validator=_flag)
-    strict_json: bool = field(default=False, validator=_flag)
-    limits: Limits = field(factory=Limits, converter=_limits, validator=_is(Limits, optional=False))
-    tool_aliases: Mapping[str, tuple[str, ...]] = field(default=_NO_ALIASES, converter=_aliases)
-    env_allow: tuple[str, ...] | None = field(default=None, converter=_texts, validator=_only_texts)
-    env_deny: tuple[str, ...] = field(default=(), converter=_texts, validator=_only_texts)
-    allowed_urls: tuple[str, ...] | None = field(default=None, converter=_texts, validator=_only_texts)
-    history: Path | None = field(default=None, converter=_path)
-    trust: Callable[[Source], bool] | None = field(default=None, validator=_callable)
+    on_error: OnError = field(default="warn", validator=checks.one_of(*get_args(OnError)))
+    stderr_cap: int = field(default=500, validator=checks.count)
+    parallel: bool = field(default=False, validator=checks.flag)
+    dedupe: bool = field(default=False, validator=checks.flag)
+    strict_json: bool = field(default=False, validator=checks.flag)
+    context_dialects: tuple[Dialect, ...] | None = field(
+        default=None, converter=checks.texts, validator=checks.known_dialects(least=0)
+    )
+    login_shell: bool = field(default=False, validator=checks.flag)
+    limits: Limits = field(factory=Limits, converter=_limits, validator=checks.instance(Limits, optional=False))
+    tool_aliases: Mapping[str, tuple[str, ...]] = field(
+        default=_NO_ALIASES, converter=checks.aliases, validator=checks.table_of_texts
+    )
+    env_allow: tuple[str, ...] | None = field(default=None, converter=checks.texts, validator=checks.only_texts)
+    env_deny: tuple[str, ...] = field(default=(), converter=checks.texts, validator=checks.only_texts)
+    allowed_urls: tuple[str, ...] | None = field(default=None, converter=checks.texts, validator=checks.only_texts)
+    history: Path | None = field(default=None, converter=checks.path, validator=checks.optional_path)
+    trust: Callable[[Source], bool] | None = field(default=None, validator=checks.function)
 
     @event_timeouts.validator
     def _check_event_timeouts(self, attribute: Any, value: Mapping[str, float]) -> None:
         from dshhooks.bridge.events import EVENTS
 
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{attribute.name} must be a table of seconds by event, not {value!r}")
         for event, seconds in value.items():
             if event not in EVENTS:
                 raise ValueError(f"{attribute.name} has {event!r}, which is no canonical event: {', '.join(EVENTS)}")
-            _positive(self, attribute, seconds)
+            checks.positive(self, attribute, seconds)
 
     def timeout_of(self, hook: Hook) -> float:
         """Return the seconds a hook may take: its own, the event's, the runtime's, its kind's (A.6.8)."""

@@ -86,6 +86,7 @@ class Outcome:
         failure: The kind of infrastructure failure, if it was one.
         error: That in one sentence.
         notes: What the log should say about the answer.
+        said: The decision in the hook's own word, such as ``block``; ``None`` when it decided by its exit code, or not.
     """
 
     exit_code: int | None = None
@@ -106,15 +107,15 @@ class Outcome:
     stderr_truncated: bool = False
     pipe_held: bool = False
     detached: bool = False
+    said: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the wire form of A.8."""
+        """Return the wire form of A.8: its members are always there, null for what a hook did not say."""
         document: dict[str, Any] = {
             "exitCode": self.exit_code, "stderr": self.stderr, "stdout": self.stdout, "decision": self.decision,
-            "stop": self.stop, "contexts": list(self.contexts), "messages": list(self.messages),
+            "reason": self.reason, "stop": self.stop, "stopReason": self.stop_reason, "contexts": list(self.contexts),
+            "messages": list(self.messages), "updateInput": self.update_input,
         }  # fmt: skip
-        extra = {"reason": self.reason, "stopReason": self.stop_reason, "updateInput": self.update_input}
-        document.update({name: value for name, value in extra.items() if value is not None})
         flags = {"stdoutTruncated": self.stdout_truncated, "stderrTruncated": self.stderr_truncated,
                  "pipeHeld": self.pipe_held, "detached": self.detached}  # fmt: skip
         document.update({name: True for name, value in flags.items() if value})

@@ -10,12 +10,16 @@ from typing import Any, Final
 
 from dshhooks.bridge.dialects import EXTRA_MEMBERS, Dialect, Profile, Rules, rules
 from dshhooks.bridge.errors import PayloadError
-from dshhooks.bridge.events import Event, given_name, subject_of
+from dshhooks.bridge.events import EVENTS, Event, given_name, subject_of
 from dshhooks.bridge.model import Group, Hook
 
 __all__ = ["Payloads", "build_payload", "check_payload", "encode"]
 
-_OUTSIDE_TURNS: Final = frozenset({"session:start", "session:end"})
+# Events on which `permission_mode` is not promised.
+_WITHOUT_MODE: Final = {
+    "always": frozenset[str](), "in-turns": frozenset({"session:start", "session:end"}),
+    "until-end": frozenset({"session:end"}), "host": frozenset(EVENTS),
+}  # fmt: skip
 _FAILURE: Final = "PostToolUseFailure"
 
 
@@ -66,7 +70,7 @@ def _promised(event: Event, dialect: Dialect, profile: Profile) -> Mapping[str, 
     """What the contract promises, with the values for a host that does not say."""
     how = rules(dialect, profile)
     members: dict[str, Any] = {"session_id": "", "transcript_path": how.no_transcript, "cwd": "", "hook_event_name": ""}
-    if how.permission_mode == "always" or (how.permission_mode == "in-turns" and event.name not in _OUTSIDE_TURNS):
+    if event.name not in _WITHOUT_MODE[how.permission_mode]:
         members["permission_mode"] = "default"
     for name, (value, events) in EXTRA_MEMBERS.get((dialect, profile), {}).items():
         if events is None or event.name in events:

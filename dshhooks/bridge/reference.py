@@ -125,8 +125,9 @@ def _pattern(characters: str | None) -> str:
         return "list of names"
     if not characters:
         return "regular expression"
-    shown = _escaped(characters.replace("\\", ""))
-    return f"list of names if it has only `{shown}`, else regular expression"
+    letters = "letters, digits and " if r"\w" in characters else ""
+    shown = _escaped(characters.replace(r"\w", "_").replace("\\", ""))
+    return f"list of names if it has only {letters}`{shown}`, else regular expression"
 
 
 def _escaped(text: str) -> str:

@@ -23,7 +23,6 @@ __all__ = ["BLOCKED", "decode_response"]
 
 BLOCKED: Final = "blocked by hook"
 
-_PREVIEW: Final = 500
 # An interpreter that was given a script which is not there exits 2 (Python, dash): a deny nobody meant.
 _MISSING_SCRIPT: Final = re.compile(
     r"can't open file '[^']*': \[Errno 2\]|^sh: \d+: cannot open .*: No such file", re.M
@@ -43,6 +42,7 @@ def decode_response(
     exit_other_is_failure: bool = False,
     strict_json: bool = False,
     limits: Limits | None = None,
+    stderr_cap: int = 500,
 ) -> Outcome:
     """Return what a run means. Pure: nothing is started, read or logged; what a log should say is in ``notes``.
 
@@ -58,6 +58,7 @@ def decode_response(
         exit_other_is_failure: Exits other than 0 and 2 are such failures.
         strict_json: Output that looks like JSON and is none is such a failure.
         limits: How long texts for the model may be.
+        stderr_cap: Characters of stderr in notes.
 
     Raises:
         UnknownEventError: No dialect calls an event that.
@@ -80,6 +81,7 @@ def decode_response(
         other_fails=exit_other_is_failure,
         on_error=on_error,
         limits=limits or _LIMITS,
+        stderr_cap=stderr_cap,
         gating=row.blockable,
     )
     reading.read()
@@ -104,11 +106,13 @@ class _Reading:
     other_fails: bool
     on_error: OnError
     limits: Limits
+    stderr_cap: int
     gating: bool
     plain: bool = True
     unread: bool = False
     answer: Answer = NO_ANSWER
     decision: Decision = "none"
+    said: str | None = None
     reason: str | None = None
     failure: Failure | None = None
     error: str | None = None
@@ -125,6 +129,7 @@ class _Reading:
             stderr=self.stderr,
             stdout=self.stdout,
             decision=self.decision,
+            said=self.said,
             reason=self.reason,
             stop=answer.stop,
             stop_reason=answer.stop_reason,
@@ -145,7 +150,7 @@ class _Reading:
         """Make a deny of a failure where the policy says so, or where it may hide one; an abort needs none any more."""
         aborted = self.failure == "aborted"
         if (self.on_error == "block" or self.unread) and not aborted:
-            self.decision, self.reason = "deny", f"hook failed: {self.error}"
+            self.decision, self.said, self.reason = "deny", None, f"hook failed: {self.error}"
         level: Level = "info" if self.on_error == "ignore" or aborted else "warning"
         self._note(level, f"hook-{self.failure}", str(self.error))
 
@@ -222,7 +227,7 @@ class _Reading:
             self._take(answer)
             said = None if answer.decision == "allow" else answer.reason
         self.plain = False
-        self.decision = "deny"
+        self.decision, self.said = "deny", None
         self.reason = said or clean(self.stderr, self.limits.context).strip() or BLOCKED
         if _MISSING_SCRIPT.search(self.stderr):
             self._note("warning", "deny-from-missing-script", "this deny may come from a script that does not exist")
@@ -236,14 +241,14 @@ class _Reading:
         if answer is not None and self.rules.json_on_other_exit == "read":
             self._take(answer)
         elif answer is not None and answer.decision in ("deny", "ask"):
-            self.decision, self.reason = answer.decision, answer.reason
+            self.decision, self.said, self.reason = answer.decision, answer.said, answer.reason
         if self.other_fails and self.decision == "none":
             self._fail("exit", f"ended with exit code {code}")
         else:
             self._note_exit(code)
 
     def _note_exit(self, code: int) -> None:
-        said = preview(self.stderr, _PREVIEW)
+        said = preview(self.stderr, self.stderr_cap)
         what = f": {said}" if said else ""
         if code in (126, 127):
             why = "cannot be executed" if code == 126 else "was not found"
@@ -275,7 +280,8 @@ class _Reading:
 
     def _take(self, answer: Answer) -> None:
         self.plain = False
-        self.answer, self.decision, self.reason = answer, answer.decision, answer.reason
+        self.answer = answer
+        self.decision, self.said, self.reason = answer.decision, answer.said, answer.reason
         for level, code, text in answer.notes:
             self._note(level, code, text)
 

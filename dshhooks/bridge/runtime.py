@@ -16,7 +16,7 @@ from attrs import evolve
 from dshhooks.bridge.detached import Detached
 from dshhooks.bridge.environment import hook_environment
 from dshhooks.bridge.errors import BridgeError
-from dshhooks.bridge.events import resolve
+from dshhooks.bridge.events import TOOL_EVENTS, resolve, subject_of
 from dshhooks.bridge.execution import Runner
 from dshhooks.bridge.folding import fold
 from dshhooks.bridge.handlers.table import Handlers
@@ -180,6 +180,8 @@ class HookRuntime:
             history=self.history,
             watch=watch,
         )
+        if subject is None and row.name in TOOL_EVENTS and not subject_of(row, given):
+            log.debug("%s: the payload names no tool, so only groups that match everything run", event)
         if row.name == "session:end" and session_of(given):
             self._detached.abort(session_of(given))
         runs = await work.runs(self._selected(event, given, subject, signal))

@@ -40,10 +40,21 @@ def test_an_unknown_event_is_refused_by_name(tmp_path, name):
     assert isinstance(raised.value, ValueError)
 
 
-def test_an_unknown_event_brings_a_suggestion():
-    """A slip of case or of a letter is answered with the right name."""
-    with pytest.raises(UnknownEventError, match="did you mean 'PreToolUse'"):
-        resolve("PreToolUses")
+@pytest.mark.parametrize(
+    ("slip", "right"),
+    [("PreToolUses", "PreToolUse"), ("STOP", "Stop"), ("Stap", "Stop"), ("Stp", "Stop"), ("Stoop", "Stop"),
+     ("notize", "notice"), ("turn:stap", "turn:stop")],
+)  # fmt: skip
+def test_an_unknown_event_brings_a_suggestion(slip, right):
+    """A slip of case, or of one letter in however short a name, is answered with the right name."""
+    with pytest.raises(UnknownEventError, match=f"did you mean '{right}'"):
+        resolve(slip)
+
+
+def test_a_name_that_is_like_none_brings_none():
+    """A wrong suggestion would be worse: the message has the canonical names instead."""
+    with pytest.raises(UnknownEventError, match="canonical names: session:start, session:end"):
+        resolve("Spot")
 
 
 def test_what_is_no_text_is_no_event():

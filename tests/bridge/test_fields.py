@@ -84,6 +84,15 @@ class TestDropped:
         assert codes(notes) == [("error", "field-invalid", name)]
         assert hook is not None
 
+    @pytest.mark.parametrize("dialect", ["claude", "native"])
+    @pytest.mark.parametrize("value", ["TOKEN", [1], None, {}])
+    def test_a_list_of_variables_nobody_can_read(self, dialect, value):
+        """It allows none: without a list a native hook would send every variable its headers name."""
+        hook, notes = one_hook({**WEB, "headers": {"A": "$TOKEN"}, "allowedEnvVars": value}, dialect)
+        assert codes(notes) == [("error", "field-invalid", "allowedEnvVars")]
+        assert (hook.headers, hook.allowed_env_vars) == ({"A": "$TOKEN"}, ())
+        assert one_hook(WEB, dialect)[0].allowed_env_vars is None
+
     def test_unknown_members_are_only_mentioned(self):
         """Real files carry private marks; some members the products have mean nothing here."""
         _, notes = one_hook({**BASH, "mark": 1, "suppressOutput": True, "continueOnBlock": True})

@@ -151,7 +151,25 @@ class TestLaws:
 
 
 class TestWire:
-    """camelCase, absent members left out."""
+    """camelCase; the members of a run are always there, the optional ones of an answer only with something in them."""
+
+    def test_a_run(self):
+        """Ten members, null for what was not said; and what the hook said."""
+        silent = {
+            "exitCode": None, "stderr": "", "stdout": "", "decision": "none", "reason": None, "stop": False,
+            "stopReason": None, "contexts": [], "messages": [], "updateInput": None,
+        }  # fmt: skip
+        assert Outcome().as_json() == silent
+        said = Outcome(exit_code=0, stop=True, stop_reason="s", update_input={"a": 1}, said="block")
+        assert said.as_json() == {**silent, "exitCode": 0, "stop": True, "stopReason": "s", "updateInput": {"a": 1}}
+
+    def test_what_a_host_may_show(self):
+        """The record of a run has the hook's `statusMessage`, if it has one."""
+        source = Source("/f", "claude", "current", "user")
+        hook = Hook("id", "shell", source, "tool:before", "PreToolUse", status_message="Checking")
+        assert Run(hook, Outcome()).as_json()["hook"] == {
+            "id": "id", "dialect": "claude", "event": "tool:before", "kind": "shell", "statusMessage": "Checking",
+        }  # fmt: skip
 
     def test_nothing_ran(self):
         """The neutral answer has the same keys."""
@@ -179,7 +197,8 @@ class TestWire:
         assert document["runs"] == [{
             "hook": {"id": "id", "dialect": "claude", "event": "tool:before", "kind": "webhook", "matcher": "Bash"},
             "outcome": {"exitCode": 2, "stderr": "no", "stdout": "", "decision": "deny", "reason": "no", "stop": False,
-                        "contexts": [], "messages": [], "stdoutTruncated": True},
+                        "stopReason": None, "contexts": [], "messages": [], "updateInput": None,
+                        "stdoutTruncated": True},
             "durationMs": 1.5,
             "error": "late",
         }]  # fmt: skip

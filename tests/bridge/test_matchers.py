@@ -54,13 +54,17 @@ class TestEveryReading:
         assert fits(pattern, "Bash", dialect, profile) == ("Bash" in pattern)
 
     def test_white_space_is_no_match_all(self, dialect, profile):
-        """A pattern of white space fits no name."""
-        assert not fits("  ", "Bash", dialect, profile)
+        """A pattern of white space fits no name, nor one that has a blank in it."""
+        for pattern in (" ", "  ", "\t", "\n"):
+            assert not fits(pattern, "Bash", dialect, profile)
+            assert not fits(pattern, f"a{pattern}b", dialect, profile)
+            assert not fits(pattern, pattern, dialect, profile)
 
     def test_names_in_any_script(self, dialect, profile):
         """Names are compared as they are, without normalization."""
         assert fits("读取文件", "读取文件", dialect, profile)
         assert not fits("读取文件", "读取", dialect, profile)
+        assert not fits("caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}", dialect, profile)
 
     def test_a_pattern_that_backtracks_ends(self, dialect, profile):
         """Backtracking through one of these would outlast whoever waits for the test."""
@@ -85,6 +89,12 @@ class TestClaude:
         """Cases 12, 13: a longer name does not fit."""
         assert not fits("Bash|Edit", "EditX", profile=profile)
         assert not fits("Bash", "BashOutput", profile=profile)
+
+    @pytest.mark.parametrize("profile", PROFILES)
+    def test_names_in_any_script_are_whole(self, profile):
+        """Letters are letters in every script: such a name is compared whole, too, alone and in a list."""
+        assert not fits("读取文件", "读取文件夹", profile=profile)
+        assert fits("Bash, 读取文件", "读取文件", profile=profile)
 
     @pytest.mark.parametrize("profile", PROFILES)
     @pytest.mark.parametrize("pattern", ["Bash, Edit", "Bash,Edit", "Bash | Edit", "Bash|Edit,Write"])

@@ -57,6 +57,15 @@ class TestDiscovery:
         assert commands(configuration, "Stop") == list(files)
         assert configuration.diagnostics == ()
 
+    def test_the_places_are_the_documented_ones(self):
+        """Case 51: these nine, whatever the table says."""
+        assert [(place.scope, place.path) for place in LAYOUT] == [
+            ("user", ".claude/settings.json"), ("user", ".codex/hooks.json"),
+            ("user", ".config/opencode/opencode.json"), ("user", ".config/dshhooks/hooks.json"),
+            ("project", ".claude/settings.json"), ("project", ".codex/hooks.json"), ("project", "opencode.json"),
+            ("project", ".dsh-hooks.json"), ("local", ".claude/settings.local.json"),
+        ]  # fmt: skip
+
     def test_ids_differ_between_scopes(self, tmp_path):
         """Case 43: the same file at home and in the project has hooks with other ids; all ids are unique."""
         configuration = home_and_project(tmp_path, everywhere())

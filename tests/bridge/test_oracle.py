@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -140,6 +141,15 @@ async def test_a_proxy_gets_the_prompt(tmp_path):
     hook = {"type": "agent", "prompt": "Judge $ARGUMENTS", "command": python(tmp_path, REFUSER)["command"]}
     run = await one(tmp_path, hook, payload={"tool_name": "Bash"})
     assert (run.outcome.decision, run.outcome.reason) == ("deny", "JudgeBash")
+
+
+async def test_a_proxy_without_a_shell(tmp_path):
+    """With `args` a proxy's command is a program, too: nothing is shell text."""
+    python(tmp_path, "import sys; sys.stderr.write('|'.join(sys.argv[1:])); sys.exit(2)", "agent.py")
+    arguments = [str(tmp_path / "agent.py"), "a b", "$HOME", "; exit 0", "${CLAUDE_PROJECT_DIR}"]
+    hook = {"type": "agent", "prompt": "p", "command": sys.executable, "args": arguments}
+    run = await one(tmp_path, hook)
+    assert (run.outcome.decision, run.outcome.reason) == ("deny", f"a b|$HOME|; exit 0|{tmp_path}")
 
 
 async def test_a_proxy_without_a_runner(tmp_path):

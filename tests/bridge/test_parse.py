@@ -164,7 +164,9 @@ class TestEvents:
         assert found(notes) == [("warning", "event-unknown", "/hooks/Nonsense")]
         assert len(result.groups) == 1
 
-    @pytest.mark.parametrize(("name", "right"), [("pretooluse", "PreToolUse"), ("SessionStar", "SessionStart")])
+    @pytest.mark.parametrize(
+        ("name", "right"), [("pretooluse", "PreToolUse"), ("SessionStar", "SessionStart"), ("Stap", "Stop")]
+    )
     def test_a_slip_brings_a_suggestion(self, name, right):
         """Another case or a letter less is recognized."""
         _, notes = parsed({"hooks": {name: []}})

@@ -140,11 +140,21 @@ class TestDialects:
         assert (made["last_assistant_message"], made["stop_hook_active"]) == (None, False)
         assert "turn_id" not in told(hook("codex", "session:start"), {}, "SessionStart")
 
-    def test_claude_sessions_have_no_permission_mode(self):
-        """As measured: not on session start and end; to the letter everywhere."""
-        for event in ("session:start", "session:end"):
-            assert "permission_mode" not in told(hook(event=event), {}, event)
-            assert "permission_mode" in told(hook(event=event, profile="seed"), {}, event)
+    @pytest.mark.parametrize(
+        ("dialect", "without"), [("claude", {"session:start", "session:end"}), ("codex", {"session:end"})]
+    )
+    def test_sessions_without_a_permission_mode(self, dialect, without):
+        """As measured: not on these events, unless the host says; to the letter everywhere."""
+        for event in EVENTS:
+            assert ("permission_mode" in told(hook(dialect, event), {}, event)) == (event not in without)
+            assert told(hook(dialect, event), {"permission_mode": "plan"}, event)["permission_mode"] == "plan"
+            assert told(hook(dialect, event, profile="seed"), {}, event)["permission_mode"] == "default"
+
+    def test_the_end_of_a_codex_session(self):
+        """Exactly what Codex was seen to send."""
+        assert told(hook("codex", "session:end"), {"reason": "other"}, "SessionEnd", cwd="/w") == {
+            "session_id": "", "transcript_path": None, "cwd": "/w", "hook_event_name": "SessionEnd", "reason": "other",
+        }  # fmt: skip
 
     def test_a_stop_is_told_the_truth(self):
         """What the host says of a forced continuation is what the hook hears."""

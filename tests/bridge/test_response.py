@@ -78,6 +78,14 @@ class TestExitCodes:
         assert (outcome.decision, codes(outcome)) == ("none", ["hook-exit"])
         assert "oops" in outcome.notes[0].message
 
+    @pytest.mark.parametrize("code", [1, 127])
+    def test_how_much_of_stderr_a_note_has(self, code):
+        """500 characters, or as many as the runtime's option says."""
+        (note,) = decode(code, stderr="x" * 600, profile="seed").notes
+        assert (note.level, note.message.partition(": ")[2]) == ("warning", "x" * 500 + "…")
+        (note,) = decode(code, stderr="x" * 600, profile="seed", stderr_cap=3).notes
+        assert note.message.partition(": ")[2] == "xxx…"
+
     def test_other_exits_in_claude_today(self):
         """Valid JSON counts whatever the exit code; anything else printed does not."""
         assert decode(1, BLOCK).decision == "deny"
@@ -184,8 +192,9 @@ class TestAnswers:
 
     @pytest.mark.parametrize(
         "document",
-        [{"continue": "false"}, {"reason": 5}, {"additionalContext": ["x"]}, {"systemMessage": {}},
-         {"hookSpecificOutput": "x"}, {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}],
+        [{"continue": "false"}, {"ok": "false"}, {"ok": 0}, {"reason": 5}, {"additionalContext": ["x"]},
+         {"systemMessage": {}}, {"hookSpecificOutput": "x"},
+         {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": "x"}}],
     )  # fmt: skip
     def test_wrong_types_are_absent(self, document):
         """Case 89: they are ignored and noted, and nothing raises."""
@@ -195,7 +204,8 @@ class TestAnswers:
 
     def test_nulls_are_absent(self):
         """Null members say nothing, silently."""
-        members = ("decision", "reason", "stopReason", "systemMessage", "additionalContext", "hookSpecificOutput")
+        members = ("decision", "reason", "continue", "ok", "stopReason", "systemMessage", "additionalContext",
+                   "hookSpecificOutput")  # fmt: skip
         outcome = decode(0, json.dumps(dict.fromkeys(members)))
         assert (outcome.decision, outcome.notes) == ("none", ())
 
@@ -225,7 +235,35 @@ class TestAnswers:
         assert (outcome.decision, outcome.reason) == ("deny", "denied by evaluation")
         assert decode(0, json.dumps({"ok": False, **json.loads(scoped("allow"))})).decision == "deny"
         assert decode(0, '{"ok":true}').decision == "none"
-        assert decode(0, '{"ok":"false"}').decision == "none"
+
+    @pytest.mark.parametrize(
+        ("document", "reason"),
+        [
+            ({"ok": False, "reason": "r"}, "r"),
+            ({"ok": False, "decision": "block", "reason": "r"}, "r"),
+            ({"ok": False, "reason": "r", **json.loads(scoped("deny", permissionDecisionReason="d"))}, "d"),
+            ({"ok": False, "reason": "r", **json.loads(scoped("allow", permissionDecisionReason="fine"))}, "r"),
+            ({"ok": False, **json.loads(scoped("allow", permissionDecisionReason="fine"))}, "denied by evaluation"),
+            ({"ok": False, **json.loads(scoped("ask", permissionDecisionReason="sure?"))}, "denied by evaluation"),
+        ],
+    )
+    def test_why_ok_is_false(self, document, reason):
+        """The answer's reason, or the default text; never why its event block would let the call pass."""
+        outcome = decode(0, json.dumps(document))
+        assert (outcome.decision, outcome.reason) == ("deny", reason)
+
+    @pytest.mark.parametrize(
+        ("answer", "said"),
+        [('{"decision":"block"}', "block"), ('{"decision":"approve"}', "approve"), (scoped("deny"), "deny"),
+         (scoped("ask"), "ask"), (json.dumps({"decision": "block", **json.loads(scoped("allow"))}), "allow"),
+         ('{"ok":false}', None), ('{"decision":"deny"}', None), ("{}", None), ("", None)],
+    )  # fmt: skip
+    def test_the_word_as_it_was_said(self, answer, said):
+        """Kept for the record: allow and approve are one decision, and two words."""
+        assert decode(0, answer).said == said
+        assert decode(1, answer, dialect="codex").said == (said if said not in ("approve", "allow") else None)
+        assert decode(2, answer).said is None
+        assert decode(-9, answer, on_error="block").said is None
 
     def test_unknown_members_are_ignored(self):
         """More members than we know are no reason to drop a deny."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import stat
 import subprocess
@@ -69,6 +70,31 @@ async def test_the_callers_payload_stays_as_it_is(tmp_path):
     payload = {"tool_name": "Bash"}
     await runtime(tmp_path, shell("true")).dispatch("PreToolUse", payload)
     assert payload == {"tool_name": "Bash"}
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "subject", "said"),
+    [("PreToolUse", {}, None, 1), ("tool:after", {"tool_name": 3}, None, 1), ("PreToolUse", {}, "", 0),
+     ("PreToolUse", {"tool": "Bash"}, None, 0), ("Stop", {}, None, 0)],
+)  # fmt: skip
+async def test_a_payload_without_a_tool(tmp_path, caplog, event, payload, subject, said):
+    """Only groups that match everything run; a line at level debug says why the others did not."""
+    caplog.set_level(logging.DEBUG, logger="dshhooks.bridge")
+    document = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [shell("touch ran")]}]}}
+    await runtime(tmp_path, document=document).dispatch(event, payload, subject=subject)
+    assert (caplog.text.count("names no tool"), (tmp_path / "ran").exists()) == (said, payload == {"tool": "Bash"})
+    assert all(record.levelno == logging.DEBUG for record in caplog.records)
+
+
+@pytest.mark.parametrize(("dialects", "contexts"), [(None, ("plain",)), (["claude"], ("plain",)), (["codex"], ()),
+                                                    ([], ())])  # fmt: skip
+async def test_whose_text_is_context(tmp_path, dialects, contexts):
+    """What hooks of other dialects print stays in the record; a context they answer with counts."""
+    answer = shell("""echo '{"additionalContext": "answered"}'""")
+    made = runtime(tmp_path, shell("echo plain"), answer, event="SessionStart", context_dialects=dialects)
+    dispatch = await made.dispatch("SessionStart", {"source": "startup"})
+    assert dispatch.outcome.contexts == (*contexts, "answered")
+    assert dispatch.runs[0].outcome.stdout == "plain\n"
 
 
 async def test_an_echoing_hook_decides_nothing(tmp_path):

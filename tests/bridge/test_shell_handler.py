@@ -40,6 +40,14 @@ async def test_stdin_is_the_payload_of_its_dialect(tmp_path):
     assert json.loads(seen) | {"hook_event_name": "PreToolUse", "tool_name": "Bash", "own": [1]} == json.loads(seen)
 
 
+async def test_an_alias_is_for_matchers_only(tmp_path):
+    """Spec A.3: a matcher fits another name of the tool, and the hook is told the real one."""
+    document = {"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [python(tmp_path, ECHO)]}]}}
+    made = runtime(tmp_path, document=document, tool_aliases={"apply_patch": ["Edit", "Write"]})
+    assert len((await made.dispatch("PreToolUse", {"tool_name": "apply_patch"})).runs) == 1
+    assert json.loads((tmp_path / "seen").read_bytes())["tool_name"] == "apply_patch"
+
+
 async def test_a_native_hook_gets_an_envelope(tmp_path):
     """Case 62: the canonical event, a time, the members."""
     document = {"version": 1, "events": {"tool:before": [{"hooks": [python(tmp_path, ECHO)]}]}}
@@ -137,6 +145,17 @@ async def test_a_command_for_another_platform_only(tmp_path):
     run = await one(runtime(tmp_path, hook))
     assert run.outcome.decision == "deny"
     assert "platform" in str(run.error)
+
+
+@pytest.mark.parametrize(("login", "seen"), [(False, "none\n"), (True, "here\n")])
+async def test_a_login_shell(tmp_path, login, seen):
+    """When asked for, the user's profile is read before the command."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".profile").write_text("FROM_PROFILE=here\n")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    run = await one(runtime(tmp_path, shell('echo "${FROM_PROFILE-none}"'), environ=environ, login_shell=login))
+    assert run.outcome.stdout == seen
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
@@ -278,6 +297,16 @@ async def test_a_flood(tmp_path):
     assert len(run.outcome.stdout) == 1 << 20
 
 
+async def test_a_character_in_two_pieces(tmp_path):
+    """Spec A.6.5: what comes in pieces is put together before it is read as text."""
+    source = (
+        'import os, time\nfor piece in (b\'{"decision":"block","reason":"\\xe8\', b\'\\xaf\\xbb"}\'):\n'
+        "    os.write(1, piece); time.sleep(0.1)"
+    )
+    run = await one(runtime(tmp_path, python(tmp_path, source)))
+    assert (run.outcome.decision, run.outcome.reason) == ("deny", "读")
+
+
 async def test_a_flood_on_stderr(tmp_path):
     """Less of it is kept."""
     source = "import os, sys\nos.write(2, b'e' * (1 << 20))\nsys.exit(2)"
@@ -291,7 +320,7 @@ async def test_the_program_is_missing(tmp_path, caplog):
     """Case 98: the shell's 127 blocks nothing and is told."""
     run = await one(runtime(tmp_path, shell("no-such-program-anywhere")))
     assert (run.outcome.exit_code, run.outcome.decision, run.error) == (127, "none", None)
-    assert "was not found" in caplog.text
+    assert [("was not found" in record.message, record.levelname) for record in caplog.records] == [(True, "WARNING")]
 
 
 async def test_the_program_of_the_exec_form_is_missing(tmp_path):

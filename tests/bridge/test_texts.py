@@ -134,7 +134,11 @@ class TestOptions:
             {"profile": "old"}, {"matcher_profile": "old"}, {"discover": "no"}, {"parallel": 1}, {"trust": "yes"},
             {"llm": "http://x"}, {"proxy": "run"}, {"limits": {"stdout": 0}}, {"limits": None},
             {"event_timeouts": {"PreToolUse": 1}}, {"event_timeouts": {"tool:before": 0}}, {"proxy": {"command": ""}},
-            {"unknown": 1},
+            {"event_timeouts": None}, {"event_timeouts": ["tool:before"]}, {"tool_aliases": ["Bash"]},
+            {"tool_aliases": None}, {"tool_aliases": {"a": 5}}, {"tool_aliases": {"a": [1]}},
+            {"tool_aliases": {1: "a"}}, {"config_path": 5}, {"cwd": b"/"}, {"home": []}, {"project_dir": True},
+            {"plugin_root": {}}, {"history": 1},
+            {"login_shell": 1}, {"context_dialects": ["cursor"]}, {"context_dialects": "claude"}, {"unknown": 1},
         ],
     )  # fmt: skip
     def test_at_construction(self, wrong):
@@ -142,17 +146,25 @@ class TestOptions:
         with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
             BridgeOptions(**wrong)
 
-    @pytest.mark.parametrize("wrong", [{"base_url": "http://x"}, {"model": "m"}, {"base_url": "", "model": "m"}, {}])
+    @pytest.mark.parametrize("wrong", [{"base_url": "http://x"}, {"model": "m"}, {}])
     def test_a_model_needs_both(self, wrong):
         """Case 123: an address without a model, or the other way round, is refused."""
         with pytest.raises((ValueError, TypeError)):
             BridgeOptions(llm=wrong)
 
+    @pytest.mark.parametrize(
+        "wrong", ["", "localhost:8765/v1", "127.0.0.1", "ftp://x/v1", "http://", "http://x:y", 5, None]
+    )
+    def test_a_model_needs_an_address(self, wrong):
+        """Something that cannot be posted to is refused now, and not by every oracle later."""
+        with pytest.raises(ValueError, match="llm: base_url"):
+            BridgeOptions(llm={"base_url": wrong, "model": "m"})
+
     def test_mappings_will_do(self):
         """What a configuration file holds is taken."""
-        options = BridgeOptions(llm={"base_url": "u", "model": "m", "api_key": "k"}, proxy={"command": "c"},
+        options = BridgeOptions(llm={"base_url": "http://u", "model": "m", "api_key": "k"}, proxy={"command": "c"},
                                 limits={"context": 5}, tool_aliases={"a": "b", "c": ["d"]}, home="/h")  # fmt: skip
-        assert options.llm == LlmOptions(base_url="u", model="m", api_key="k")
+        assert options.llm == LlmOptions(base_url="http://u", model="m", api_key="k")
         assert options.proxy == ProxyOptions(command="c")
         assert options.limits == Limits(context=5)
         assert options.tool_aliases == {"a": ("b",), "c": ("d",)}

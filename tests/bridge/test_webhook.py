@@ -84,7 +84,7 @@ async def test_a_server_error(tmp_path):
         run = await one(tmp_path, webhook(server))
     assert (run.outcome.failure, run.outcome.decision) == ("http", "none")
     assert "HTTP 500" in str(run.error)
-    assert 200 <= str(run.error).count("x") <= 201
+    assert str(run.error).count("x") == 200
 
 
 async def test_a_status_alone_never_denies(tmp_path):
@@ -142,7 +142,7 @@ async def test_nobody_listens(tmp_path, policy, decision, caplog):
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/hook"
         run = await one(tmp_path, webhook(url, **({"onError": policy} if policy else {})))
     assert (run.outcome.failure, run.outcome.decision) == ("http", decision)
-    assert "127.0.0.1" in caplog.text
+    assert [("127.0.0.1" in record.message, record.levelname) for record in caplog.records] == [(True, "WARNING")]
 
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nconte",

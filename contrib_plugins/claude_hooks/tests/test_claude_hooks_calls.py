@@ -11,6 +11,7 @@ from dshhooks_claude_hooks import ClaudeHooks
 
 from dshhooks import (
     ApprovalOutcome,
+    Block,
     CallTools,
     Deny,
     HookContext,
@@ -21,7 +22,9 @@ from dshhooks import (
     hookimpl,
     tool,
 )
-from dshhooks.bridge import HookPluginOptions, RawResult
+from dshhooks.bridge import HookInvoked, HookPluginOptions, HookResult, RawResult
+from hookspecs.errors import HarnessError
+from hookspecs.json import MISSING
 
 pytestmark = pytest.mark.anyio
 
@@ -81,7 +84,8 @@ async def test_deny_without_reason(workspace, kit, hook):
     workspace.hooks(PreToolUse=kit.answer(**hook))
     async with workspace.agent(CALL, Say("done")) as agent:
         await run(agent)
-        assert "blocked by PreToolUse hook" in texts(agent)[0]
+        assert texts(agent)[0] == "Error: blocked by PreToolUse hook"
+        assert workspace.ran == []
 
 
 async def test_exit_2_without_words(workspace, kit):
@@ -99,6 +103,8 @@ async def test_ask_without_anybody_to_ask(workspace, kit):
         await run(agent)
         assert results(agent)[0].is_error
         assert workspace.ran == []
+        assert logged(agent, "hook/result")[0].decision == "ask"
+        assert texts(agent) == ["Error: sure?"]
 
 
 async def test_ask(workspace, kit):
@@ -251,6 +257,34 @@ async def test_contexts_are_before_those_of_others(workspace, kit):
         assert content_text(theirs.content) == "theirs"
 
 
+@pytest.mark.parametrize(("ours", "feedback"), [({}, "theirs"), ({"decision": "block", "reason": "ours"}, "ours")])
+async def test_contexts_beside_a_block_of_others(workspace, kit, ours, feedback):
+    """They come first here, too; of two feedbacks the model reads ours."""
+
+    class Other:
+        @hookimpl
+        def tools_post_execute(self):
+            return Block("theirs", [HookContext("their context", PluginSource("other"))])
+
+    scoped = {"hookEventName": "PostToolUse", "additionalContext": "our context"}
+    workspace.hooks(PostToolUse=kit.answer(**ours, hookSpecificOutput=scoped))
+    async with workspace.agent(CALL, Say("done"), plugins=[Other]) as agent:
+        await run(agent)
+        assert texts(agent) == [feedback]
+        said = [event for event in logged(agent, "user/message") if event.source.kind == "plugin"]
+        assert [content_text(message.content) for message in said] == ["our context", "their context"]
+
+
+async def test_continue_false_changes_no_call(workspace, kit):
+    """It is for the end of a turn: the tool runs, its result stays, and the turn goes on."""
+    stop = kit.answer(**{"continue": False, "stopReason": "enough"})
+    workspace.hooks(PreToolUse=stop, PostToolUse=stop)
+    async with workspace.agent(CALL, Say("done")) as agent:
+        await run(agent)
+        assert (texts(agent), len(agent.model.requests)) == (["said hi"], 2)
+        assert [result.decision for result in logged(agent, "hook/result")] == ["stop", "stop"]
+
+
 async def test_contexts_of_pre_tool_use(workspace, kit):
     """What a hook says before the call is read after it."""
     workspace.hooks(PreToolUse=kit.scoped("PreToolUse", additionalContext="mind the gap"))
@@ -311,6 +345,48 @@ async def test_pairs_in_the_log(workspace, kit):
         assert (first.turn, first.point, first.dialect, first.matcher) == (1, "PreToolUse", "claude-code", "echo")
         assert (result.decision, result.exit_code, len(result.stderr_summary)) == ("deny", 2, 501)
         assert result.duration_ms > 0
+
+
+@pytest.mark.parametrize(
+    ("answered", "word"),
+    [
+        ({"decision": "block", "reason": "r"}, "block"),
+        ({"decision": "approve"}, "approve"),
+        ({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}, "ask"),
+        ({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}, "deny"),
+        ({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}, "allow"),
+        ({"continue": False}, "stop"),
+        ({}, "pass"),
+    ],
+)
+async def test_the_log_has_the_word_of_the_hook(workspace, kit, answered, word):
+    """As it was said: a decision that has two words keeps the one it came with."""
+    workspace.hooks(PreToolUse=kit.answer(**answered))
+    async with workspace.agent(CALL, Say("done")) as agent:
+        await run(agent)
+        assert [result.decision for result in logged(agent, "hook/result")] == [word]
+
+
+async def test_a_killed_hook_has_no_exit_code_in_the_log(workspace, kit):
+    """It came to none; what it printed is the summary."""
+    workspace.hooks(PreToolUse=kit.command("echo last words >&2; kill -9 $$"))
+    async with workspace.agent(CALL, Say("done")) as agent:
+        await run(agent)
+        [result] = logged(agent, "hook/result")
+        assert (result.exit_code, result.stderr_summary, result.decision) == (MISSING, "last words", "deny")
+
+
+async def test_what_cannot_be_a_pair_is_refused(workspace, kit):
+    """Nobody can write of a hook that did not run, or into a turn that is over."""
+    workspace.hooks(PreToolUse=kit.command("true"))
+    async with workspace.agent(CALL, Say("done")) as agent:
+        await run(agent)
+        before = len(agent.session.events)
+        for event in (HookInvoked(1, "PreToolUse", "claude-code", "h"), HookResult(1, "PreToolUse", "h", "pass", 1.0)):
+            with pytest.raises(HarnessError) as raised:
+                agent.session.append(event)
+            assert raised.value.code == "HOOK_PAIRING"
+        assert len(agent.session.events) == before
 
 
 async def test_pairs_are_complete_after_a_cancel(workspace):

@@ -57,6 +57,22 @@ async def test_a_blocked_prompt(workspace, kit):
         assert points(agent) == ["UserPromptSubmit"]
 
 
+async def test_a_blocked_prompt_is_shown_to_nobody_else(workspace, kit):
+    """Plugins further inside are not asked about what is blocked already."""
+    asked = []
+
+    class Other:
+        @hookimpl
+        def agent_prompt_submit(self, content):
+            asked.append(content)
+
+    workspace.hooks(UserPromptSubmit=kit.answer(decision="block"))
+    async with workspace.agent(Say("never"), plugins=[Other]) as agent:
+        await run(agent)
+        [blocked] = [event.data for event in agent.session.events if event.type == "prompt/blocked"]
+        assert (blocked.reason, asked) == ("blocked by UserPromptSubmit hook", [])
+
+
 async def test_a_blocked_prompt_that_leaves_nothing(workspace, kit):
     """Where prompts are admitted before a turn exists, nothing durable is left, of the hook neither."""
     workspace.hooks(UserPromptSubmit=kit.command("exit 2"))
@@ -177,7 +193,7 @@ async def test_continue_false_ends_the_turn(workspace, kit):
         await run(agent)
         assert len(agent.model.requests) == 1
         [result] = [event.data for event in agent.session.events if event.type == "hook/result"]
-        assert result.decision == "deny"
+        assert result.decision == "block"
 
 
 async def test_a_stop_hook_that_hangs_stops(workspace, kit):
@@ -293,6 +309,23 @@ async def test_subagents_have_events_of_their_own(workspace, kit):
         assert (begin["agent_type"], begin["agent_id"]) == ("explorer", result.session_id)
         assert (stop["agent_type"], stop["session_id"]) == ("explorer", agent.id)
     assert [told["hook_event_name"] for told in workspace.told()][3:] == ["SessionEnd"]
+
+
+@pytest.mark.parametrize("denial", ["exit 2", """echo '{"decision": "block", "continue": false}'"""])
+async def test_what_is_only_told_cannot_deny(workspace, denial):
+    """Sessions and subagents begin and end whatever their hooks say, and the log has nothing of them."""
+    spy = workspace.spy(denial)
+    workspace.hooks(SessionStart=spy, SubagentStart=spy, SubagentStop=spy, SessionEnd=spy)
+    async with workspace.agent(Say("child"), Say("done")) as agent:
+        assert (await agent.spawn("explorer", "look")).text == "child"
+        await run(agent)
+        assert [sent(agent), sent(agent, 1)] == [["look"], ["go"]]
+        assert (ends(agent), points(agent)) == (["completed"], [])
+        with anyio.fail_after(20):
+            while len(workspace.told()) < 3:  # noqa: ASYNC110 - another process cannot set an event
+                await anyio.sleep(0.01)
+    told = sorted(one["hook_event_name"] for one in workspace.told())
+    assert told == ["SessionEnd", "SessionStart", "SubagentStart", "SubagentStop"]
 
 
 async def test_subagents_are_matched_by_type(workspace, kit):

@@ -13,12 +13,12 @@ from dshhooks.bridge.outcomes import RawResult
 from dshhooks.bridge.placeholders import substitute
 from dshhooks.engine.process import Command, Ended, run_process
 
-__all__ = ["command_text", "exported", "run_command", "shell_argv"]
+__all__ = ["argv_of", "command_text", "run_command"]
 
 _PLATFORM: Final = {"win32": "windows", "darwin": "osx"}.get(sys.platform, "linux")
 
 
-def exported(job: Job) -> dict[str, str]:
+def _exported(job: Job) -> dict[str, str]:
     """Return the variables every hook gets; they win over its own ``env``."""
     options = job.options
     values = {"CLAUDE_PROJECT_DIR": job.project_dir}
@@ -39,20 +39,21 @@ def command_text(hook: Hook) -> tuple[str, str | None] | None:
     return None if hook.command is None else (hook.command, hook.shell)
 
 
-def shell_argv(text: str, shell: str | None, values: Mapping[str, str]) -> tuple[str, ...]:
-    """Return how a shell is started with a command.
+def argv_of(job: Job, text: str, shell: str | None) -> tuple[str, ...]:
+    """Return how a hook's command is started: a program with its ``args``, else a shell with a text.
 
-    A POSIX shell expands the placeholders itself, as quoted as their author wrote them; the others have no such
+    A POSIX shell expands the placeholders itself, as quoted as their author wrote them; everything else has no such
     variables, so values are put in.
     """
-    if shell == "bash":
-        return ("bash", "-c", text)
+    values, args = _exported(job), job.hook.args
+    if args is not None:
+        return (substitute(text, values), *(substitute(item, values) for item in args))
     if shell == "powershell":
         program = "powershell" if _PLATFORM == "windows" else "pwsh"
         return (program, "-NoProfile", "-NonInteractive", "-Command", substitute(text, values))
-    if _PLATFORM == "windows":
+    if shell is None and _PLATFORM == "windows":
         return ("cmd", "/d", "/s", "/c", substitute(text, values))
-    return ("/bin/sh", "-c", text)
+    return (shell or "/bin/sh", "-lc" if job.options.login_shell else "-c", text)
 
 
 async def run_command(job: Job, argv: tuple[str, ...], *, stdin: bytes, extra: Mapping[str, str] | None = None
@@ -63,7 +64,7 @@ async def run_command(job: Job, argv: tuple[str, ...], *, stdin: bytes, extra: M
     command = Command(
         argv=argv,
         cwd=cwd,
-        env={**job.environ, **job.hook.env, **(extra or {}), **exported(job)},
+        env={**job.environ, **job.hook.env, **(extra or {}), **_exported(job)},
         stdin=stdin,
         timeout=job.timeout,
         stdout_limit=limits.stdout,

@@ -7,7 +7,7 @@ from typing import Final
 
 from dshhooks.bridge.dialects import rules
 from dshhooks.bridge.handlers.base import Job
-from dshhooks.bridge.handlers.launch import exported, run_command, shell_argv
+from dshhooks.bridge.handlers.launch import argv_of, run_command
 from dshhooks.bridge.outcomes import RawResult
 from dshhooks.bridge.payloads import encode
 from dshhooks.bridge.placeholders import prompt_text
@@ -33,8 +33,7 @@ class ProxyHandler:
         payload = job.body.decode("utf-8")
         prompt = prompt_text(hook.prompt or "", payload, append=rules(hook.dialect, hook.profile).append_payload)
         stdin = encode({**json.loads(payload), "prompt": prompt}, newline=job.stdin.endswith(b"\n"))
-        argv = shell_argv(command, hook.shell, exported(job))
-        return await run_command(job, argv, stdin=stdin, extra=_variable(prompt))
+        return await run_command(job, argv_of(job, command, hook.shell), stdin=stdin, extra=_variable(prompt))
 
 
 def _variable(prompt: str) -> dict[str, str]:
