@@ -13,6 +13,7 @@ import click
 from dshhooks.cli.bridge_files import import_, trust
 from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note, require_pinned
 from dshhooks.cli.options import stdin_text, stdout_kept
+from dshhooks.cli.version import version
 
 if TYPE_CHECKING:
     from dshhooks.bridge.outcomes import Dispatch
@@ -172,12 +173,11 @@ def listen(flags: Flags, strict: bool, as_json: bool) -> None:
     """Answer requests on stdin, one JSON object a line, until `{"op": "bye"}` or the end of stdin."""
     from dshhooks.bridge.listen import serve
     from dshhooks.cli.loop import run as run_loop
-    from dshhooks.engine.lifeline import lifeline
 
     if sys.stdin is None or sys.stdout is None:
         # Their numbers are somebody else's by now, who would get the answers.
         raise click.ClickException("listen needs stdin and stdout: they are closed")
-    with lifeline(), stdout_kept(True), opened(flags) as runtime:
+    with stdout_kept(True), opened(flags) as runtime:
         run_loop(partial(serve, strict=strict), runtime)
 
 
@@ -199,5 +199,14 @@ def history(flags: Flags, tail: int | None, as_json: bool) -> None:
     table(heads, [[str(record.get(name) or "") for name in heads] for record in records])
 
 
+@bridge.command("help")
+@click.pass_context
+def help_(context: click.Context) -> None:
+    """Print the verbs."""
+    assert context.parent is not None  # it is a verb of the group
+    click.echo(context.parent.get_help())
+
+
 bridge.add_command(trust)
 bridge.add_command(import_)
+bridge.add_command(version)

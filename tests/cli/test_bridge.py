@@ -337,3 +337,11 @@ def test_every_verb_has_help(project):
     for verb in ("validate", "run", "listen", "dump", "list", "explain", "history", "trust", "import"):
         assert f"  {verb} " in out
     assert json.dumps(bridge(project, "list", "--json").json) == "[]"
+
+
+@pytest.mark.parametrize(("verb", "said"), [("help", "validate"), ("version", "dshhooks ")])
+def test_about_itself(project, verb, said):
+    """Its verbs and its version can be asked for as words, as the other programs' users do."""
+    done = project.run("bridge", verb)
+    assert (done.code, done.err) == (0, "")
+    assert said in done.out
