@@ -10,10 +10,11 @@ from typing import Final
 
 from hookspecs.errors import HarnessError
 
-__all__ = ["argv_of", "or_no", "shell_command", "words_of"]
+__all__ = ["argv_of", "or_no", "or_nothing", "shell_command", "words_of"]
 
 
 _OR_NO: Final = "|| exit 2"
+_OR_NOTHING: Final = "|| exit 0"
 
 
 def argv_of(client: str, more: Sequence[str] = ()) -> list[str]:
@@ -46,9 +47,18 @@ def or_no(command: str) -> str:
     return f"{command} {_OR_NO}"
 
 
+def or_nothing(command: str) -> str:
+    """Return it so that nothing comes of what cannot be run.
+
+    For events that are not held up. Python itself ends with 2 where our file is gone, which at the end of a turn means
+    that it goes on: Codex and Gemini would for ever. Our own answers to these events are on stdout.
+    """
+    return f"{command} {_OR_NOTHING}"
+
+
 def words_of(command: str) -> list[str]:
     """Return the program and its arguments; none if no shell would read it."""
     try:
-        return shlex.split(command.removesuffix(_OR_NO))
+        return shlex.split(command.removesuffix(_OR_NO).removesuffix(_OR_NOTHING))
     except ValueError:
         return []

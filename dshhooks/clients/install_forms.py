@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from attrs import frozen
 
-from dshhooks.clients.install_command import or_no
+from dshhooks.clients.install_command import or_no, or_nothing
 from dshhooks.clients.table import CLIENTS, Client
 from hookspecs.errors import HarnessError
 
@@ -186,8 +186,7 @@ def entry(row: Client, event: str, command: str) -> dict[str, Any]:
         table = {"name": f"dshhooks-{event}", "type": event, form.command: command, form.timeout: float(timeout)}
         # Without it every failure of the command lets the tool run; other hooks must not have it.
         return {**table, "strict": True} if kind == "tool:before" else table
-    if row.gates.get(event) in _HELD_UP:
-        command = or_no(command)
+    command = or_no(command) if row.gates.get(event) in _HELD_UP else or_nothing(command)
     handler = {**form.more, "type": "command", form.command: command, form.timeout: timeout}
     if not form.grouped:
         return handler

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dshhooks.clients.install import installation, preview
-from dshhooks.clients.install_command import argv_of, or_no, shell_command
+from dshhooks.clients.install_command import argv_of, or_no, or_nothing, shell_command
 from dshhooks.clients.settings_text import SettingsError
 from dshhooks.clients.table import CLIENTS
 from hookspecs.errors import HarnessError
@@ -208,7 +208,8 @@ class TestUpdate:
         claude.write(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}))
         claude.install(events="Stop")
         groups = json.loads(claude.text)["hooks"]["Stop"]
-        assert [hook["command"] for group in groups for hook in group["hooks"]] == [shell_command(argv_of("claude"))]
+        ours = or_nothing(shell_command(argv_of("claude")))
+        assert [hook["command"] for group in groups for hook in group["hooks"]] == [ours]
 
     @pytest.mark.parametrize("command", ["dshhooks bridge run", "./dshhooks.sh handle", "cat dshhooks/handle"])
     def test_other_commands_are_not_ours(self, claude, command):

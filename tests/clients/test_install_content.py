@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dshhooks.clients.install import installation, look, preview
-from dshhooks.clients.install_command import argv_of, or_no, shell_command, words_of
+from dshhooks.clients.install_command import argv_of, or_no, or_nothing, shell_command, words_of
 from dshhooks.clients.install_forms import FORMS
 from dshhooks.clients.settings_text import SettingsError
 from dshhooks.clients.table import CLIENTS
@@ -98,7 +98,7 @@ class TestContent:
         """What is said at the installation counts at every call."""
         claude.install(events="Stop", more=["--plugins", "a,b"])
         (group,) = json.loads(claude.text)["hooks"]["Stop"]
-        assert group["hooks"][0]["command"].endswith("--client claude --plugins a,b")
+        assert group["hooks"][0]["command"].endswith("--client claude --plugins a,b || exit 0")
 
 
 class TestAdvice:
@@ -150,17 +150,26 @@ class TestCommand:
         done = subprocess.run(["/bin/sh", "-c", shell_command(words)], capture_output=True, check=True)
         assert json.loads(done.stdout) == [str(script), "--config", name]
 
+    @pytest.mark.parametrize("gone", [sys.executable, "lean.py"], ids=["interpreter", "dshhooks"])
     @pytest.mark.parametrize("client", [name for name, form in FORMS.items() if form.kind == "json"])
-    def test_that_cannot_be_run_says_no(self, client, tmp_path, monkeypatch):
-        """The environment is gone: exit 2 and what the shell says; with any other code most clients run the tool."""
+    def test_that_cannot_be_run_says_no(self, client, gone, tmp_path):
+        """The environment is gone, or dshhooks is from it: exit 2 where something is held up, else nothing.
+
+        With any other code most clients run the tool. Python's own, for a script that is not there, is 2 as well: at
+        the end of a turn Codex and Gemini went on for ever because of it.
+        """
         row, folder = CLIENTS[client], Folder(tmp_path, client)
-        monkeypatch.setattr(sys, "executable", str(tmp_path / "gone/python"))
         folder.install()
         for entry in look(client, folder.wanted().place)[1]:
-            done = subprocess.run(["/bin/sh", "-c", entry.command], stdin=subprocess.DEVNULL, capture_output=True)
-            assert b"gone/python" in done.stderr
-            # The end of a turn is not held up: Codex and Gemini would go on for ever.
-            assert (done.returncode == 2) is (row.gates.get(entry.event) in ("tool", "permission", "prompt"))
+            command = entry.command.replace(gone, f"{gone}-gone")
+            done = subprocess.run(["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, capture_output=True)
+            assert f"{gone}-gone".encode() in done.stderr
+            held_up = row.gates.get(entry.event) in ("tool", "permission", "prompt")
+            assert (done.returncode, done.stdout) == (2 if held_up else 0, b"")
+
+    def test_that_holds_nothing_up_is_known_again(self):
+        """What follows the command for the shell's sake is none of its words."""
+        assert words_of(or_nothing(shell_command(["/a b/python", "x"]))) == ["/a b/python", "x"]
 
     @pytest.mark.parametrize("code", [0, 2])
     def test_that_was_run_says_what_it_says(self, code):
