@@ -6,10 +6,8 @@ more than the decisions themselves.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a fork of `dshhooks handle` copies what was imported before it, so typing is not
     from dshhooks import sync as sync
     from dshhooks.agent.approvals import set_approval_policy as set_approval_policy
     from dshhooks.agent.causes import DisposedCause as DisposedCause
@@ -29,7 +27,9 @@ if TYPE_CHECKING:
     from dshhooks.config import HarnessConfig as HarnessConfig
     from dshhooks.engine.hooks import Hooks as Hooks
     from dshhooks.engine.hooks import Registration as Registration
+    from dshhooks.engine.lifeline import lifeline as lifeline
     from dshhooks.engine.plan import ChainLink as ChainLink
+    from dshhooks.engine.process_tree import ProcessTree as ProcessTree
     from dshhooks.engine.trace import Trace as Trace
     from dshhooks.engine.trace import TraceRecord as TraceRecord
     from dshhooks.harness import Harness as Harness
@@ -85,7 +85,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.agent.spawn": ("SubagentResult",),
     "dshhooks.config": ("HarnessConfig",),
     "dshhooks.engine.hooks": ("Hooks", "Registration"),
+    "dshhooks.engine.lifeline": ("lifeline",),
     "dshhooks.engine.plan": ("ChainLink",),
+    "dshhooks.engine.process_tree": ("ProcessTree",),
     "dshhooks.engine.trace": ("Trace", "TraceRecord"),
     "dshhooks.harness": ("Harness",),
     "dshhooks.llm.openai_adapter": ("OpenAIAdapter",),
@@ -143,13 +145,15 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted([*_HOME, "__version__", "sync"])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name == "sync":
-        return importlib.import_module("dshhooks.sync")
+        return import_module("dshhooks.sync")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'dshhooks' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    value: object = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

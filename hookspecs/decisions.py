@@ -1,4 +1,4 @@
-"""Every typed decision a hook can return.
+"""Every typed decision a hook can return; those about turns and prompts are defined in turn_decisions.py.
 
 Constructors check types, not JSON: a block that holds something no log could keep is found when the result is
 materialized, and fails the call there (decisions.md 7.5).
@@ -16,7 +16,14 @@ from hookspecs.json import MISSING, Missing
 from hookspecs.record import Record
 
 if TYPE_CHECKING:
-    from hookspecs.values import Content, ContentBlock, HookContext, MessageSource
+    from hookspecs.turn_decisions import AllowPrompt as AllowPrompt
+    from hookspecs.turn_decisions import BlockPrompt as BlockPrompt
+    from hookspecs.turn_decisions import ContinueTurn as ContinueTurn
+    from hookspecs.turn_decisions import FailRequest as FailRequest
+    from hookspecs.turn_decisions import RetryRequest as RetryRequest
+    from hookspecs.turn_decisions import SteeringReason as SteeringReason
+    from hookspecs.turn_decisions import StopTurn as StopTurn
+    from hookspecs.values import Content, ContentBlock, HookContext
 
 __all__ = ["Accept", "Allow", "AllowPrompt", "ApprovalOutcome", "Ask", "Block", "BlockPrompt", "ContinueTurn", "Deny",
            "FailRequest", "PostToolDecision", "PreToolDecision", "RetryRequest", "SteeringReason",
@@ -31,16 +38,6 @@ def _text(instance: object, attribute: Any, value: Any) -> None:
 def _text_or_none(instance: object, attribute: Any, value: Any) -> None:
     if value is not None:
         _text(instance, attribute, value)
-
-
-def _source(_instance: object, _attribute: object, value: Any) -> None:
-    if isinstance(value, type) or not isinstance(getattr(value, "kind", None), str):
-        raise TypeError(f"source must be a message source such as PluginSource('name'), not {type(value).__name__}")
-
-
-def _reason(_instance: object, _attribute: object, value: Any) -> None:
-    if value is not None and not isinstance(value, SteeringReason):
-        raise TypeError(f"ContinueTurn(reason=...) must be a SteeringReason, not {type(value).__name__}")
 
 
 # values.py is imported on first use: `from dshhooks import Deny` should not pay for every message class.
@@ -109,51 +106,6 @@ class Block(Record):
     contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
 
 
-@frozen(eq=False, repr=False)
-class AllowPrompt(Record):
-    """Let the prompt in, perhaps rewritten; ``contexts`` replaces the attached ones (spec/core.md 4.7)."""
-
-    content: Content | Missing = field(default=MISSING, converter=_content_or_missing)
-    contexts: tuple[HookContext, ...] = field(default=(), converter=_contexts)
-
-
-@frozen(eq=False, repr=False)
-class BlockPrompt(Record):
-    """Refuse the prompt."""
-
-    reason: str = field(validator=_text)
-
-
-@frozen(eq=False, repr=False)
-class SteeringReason(Record):
-    """Why a turn goes on, in words the model reads at the top of the next step."""
-
-    content: Content = field(converter=_content)
-    source: MessageSource = field(validator=_source)
-
-
-@frozen(eq=False, repr=False)
-class StopTurn(Record):
-    """End the turn."""
-
-
-@frozen(eq=False, repr=False)
-class ContinueTurn(Record):
-    """Run another step in the same turn."""
-
-    reason: SteeringReason | None = field(default=None, validator=_reason)
-
-
-@frozen(eq=False, repr=False)
-class FailRequest(Record):
-    """Let the failed model request fail the turn."""
-
-
-@frozen(eq=False, repr=False)
-class RetryRequest(Record):
-    """Run the failed model request again as a new step."""
-
-
 class ApprovalOutcome(Enum):
     """What came of asking a person. Closed: any other answer counts as ``UNAVAILABLE``."""
 
@@ -165,3 +117,12 @@ class ApprovalOutcome(Enum):
 
 PreToolDecision = Allow | Deny | Ask
 PostToolDecision = Accept | Block
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, like values.py: a tool call is judged without them, and they cost more than the judging.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from hookspecs import turn_decisions
+
+    return getattr(turn_decisions, name)

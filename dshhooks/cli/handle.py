@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 __all__ = ["handle"]
@@ -21,7 +19,7 @@ def handle(arguments: tuple[str, ...]) -> None:
     \b
     --client CLIENT    claude, codex, gemini, qwen, copilot, copilot-native, vibe, openhands, opencode,
                        or auto (the default): told by what is on stdin
-    --budget SECONDS   deny when the plugins have not answered by then; default: 20, for Copilot 15
+    --budget SECONDS   deny when the plugins have not answered by then; default: 20, for Copilot and auto 15
     --on-error WHAT    deny (the default) or allow: what a tool call ends as that could not be judged
     --approve          pass a plugin's Allow() on as the client's own approval
     --config FILE, --plugins A,B, --disable A,B, --no-plugins: as everywhere
@@ -31,4 +29,4 @@ def handle(arguments: tuple[str, ...]) -> None:
     """
     from dshhooks.clients.front import main
 
-    sys.exit(main(arguments))
+    main(arguments)

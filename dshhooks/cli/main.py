@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
 __all__ = ["main"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing is not imported before handle has forked
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 # The switches that may stand before a verb, with a value and without.
 _VALUED = ("--config", "--plugins", "--disable")
@@ -21,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     said = list(sys.argv[1:] if arguments is None else arguments)
     before = _switches_before(said)
     if said[before : before + 1] == ["handle"] and not {"-h", "--help"} & set(said):
-        os._exit(_handle([*said[:before], *said[before + 1 :]]))  # nothing is left to do, and the client waits
+        _handle([*said[:before], *said[before + 1 :]])
     from dshhooks.cli.verbs import run
 
     run(said)
@@ -38,14 +42,14 @@ def _switches_before(said: Sequence[str]) -> int:
     return at
 
 
-def _handle(arguments: list[str]) -> int:
-    """Answer a client; where even that breaks, deny in a form that needs nothing at all."""
+def _handle(arguments: list[str]) -> NoReturn:
+    """Answer a client and exit; where even that breaks, deny in a form that needs nothing at all."""
     try:
         from dshhooks.clients.front import main as handle
 
-        return handle(arguments)
+        handle(arguments)
     except BaseException as exc:  # noqa: BLE001 - a traceback would let the tool run in six clients of seven
-        return _last_resort(arguments, f"dshhooks is broken: {type(exc).__name__}")
+        os._exit(_last_resort(arguments, f"dshhooks is broken: {type(exc).__name__}"))
 
 
 def _last_resort(arguments: list[str], reason: str) -> int:

@@ -8,9 +8,10 @@ the client cannot take is written to the log.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hookspecs.json import MISSING
+from hookspecs.plain import Plain
 
 if TYPE_CHECKING:
     from dshhooks.clients.event import ClientEvent
@@ -56,7 +57,7 @@ class collecting:
         _OUTBOX.reset(self._token)
 
 
-class _Header(NamedTuple):
+class _Header(Plain):
     cwd: str | None
     id: str
 
@@ -77,7 +78,7 @@ class ClientSession:
         return []
 
 
-class _Options(NamedTuple):
+class _Options(Plain):
     provider: str
     model: str
 

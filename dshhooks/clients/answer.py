@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dshhooks.clients.denial import clean, denial, encode
 from dshhooks.engine.logs import Log
+from hookspecs.plain import Plain
 
 if TYPE_CHECKING:
     from dshhooks.clients.event import ClientEvent
@@ -19,7 +20,7 @@ log = Log("dshhooks.clients")
 MAX_CONTEXT = 9000
 
 
-class Answer(NamedTuple):
+class Answer(Plain):
     """What a hook command writes and how it exits.
 
     Args:

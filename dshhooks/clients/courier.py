@@ -1,8 +1,9 @@
-"""The lean client: asks the daemon of this configuration, else a process of its own, and always has an answer.
+"""The process a client talks to: it has an answer whatever becomes of those who evaluate (decisions.md 7.26).
 
-Loaded by path and made of modules built into the interpreter, so that one tool call costs little more than starting
-Python. It stays the parent of whatever evaluates policy: a plugin that exits, crashes, hangs or holds the interpreter
-ends as a denial (decisions.md 7.26). Nothing here evaluates anything.
+Both hook commands are this: ``dshhooks handle`` forks a child that judges; the lean client asks the daemon of this
+configuration, else an interpreter of its own. It runs no plugin and stays the parent of what does: a plugin that exits,
+crashes, hangs or holds the interpreter ends as a denial. Made of modules built into the interpreter, and loaded by path
+as well, so that one tool call costs little more than starting Python, and a fork has little to copy.
 """
 
 from __future__ import annotations
@@ -12,37 +13,39 @@ import posix
 import sys
 import time
 
-__all__ = ["Courier", "main"]
+__all__ = ["SIGNALS", "Courier", "default_budget", "main", "run"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
 Wire = tuple[bytes, bytes, int]
 
-# Well before any client's own time-out; Copilot waits for 30.
-BUDGET = 15.0
 CHUNK = 1 << 20
 
-ENDED = "dshhooks ended before it had decided: a plugin that exits, a crash, or a lack of memory"
 SIGNALS = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP, _signal.SIGALRM)
 OF_CALL = ("--client", "--on-error", "--budget")
 SWITCHES = ("--config", "--plugins", "--disable")
+
+
+def default_budget(client: str) -> float:
+    """Return the seconds an answer may take: well before the client's own time-out (Copilot waits for 30)."""
+    return 15.0 if client == "auto" or client.startswith("copilot") else 20.0
 
 
 class Courier:
     """One call: what was asked, and until when.
 
     Args:
-        load: Imports a neighbour of this module by path.
-        arguments: The command line after the script.
+        load: Imports a neighbour of this module.
+        arguments: The command line after ``handle``, or after the script.
     """
 
-    def __init__(self, load: Callable[[str], Any], arguments: list[str]) -> None:
+    def __init__(self, load: Callable[[str], Any], arguments: Sequence[str]) -> None:
         self.load, self.arguments = load, arguments
         self.began = time.monotonic()
-        self.ends = self.began + BUDGET
+        self.budget = 0.0
         self.client, self.on_error = "auto", "deny"
         self.switches: list[bytes] = []
         self.stdin: list[bytes] = []
@@ -66,6 +69,7 @@ class Courier:
                 right &= self._option(name, value if equals else next(words, None))
             elif word != "--approve":
                 right = False
+        self.ends = self.began + (self.budget or default_budget(self.client))
         return right
 
     def _option(self, name: str, value: str | None) -> bool:
@@ -89,7 +93,7 @@ class Courier:
             return False
         if not 0 < seconds <= 3600:
             return False
-        self.ends = self.began + seconds
+        self.budget = seconds
         return True
 
     def read_stdin(self) -> bytes:
@@ -123,48 +127,24 @@ class Courier:
 
     def ask_child(self) -> Wire:
         """Return the answer of a fresh interpreter with the whole of dshhooks in it, or the denial it did not give."""
-        stdin = self.read_stdin()
-        reader, writer = posix.pipe()
-        # A signal that hits both of us before the child has become itself must not be answered twice.
-        _signal.pthread_sigmask(_signal.SIG_BLOCK, SIGNALS)
-        self.child = posix.fork()
-        if not self.child:
-            self._become(stdin, writer)
-        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, SIGNALS)
-        posix.close(writer)
-        return self._told(reader)
-
-    def _become(self, stdin: bytes, writer: int) -> NoReturn:
-        try:
-            for number in SIGNALS:
-                _signal.signal(number, _signal.SIG_DFL)
-            _signal.pthread_sigmask(_signal.SIG_UNBLOCK, SIGNALS)
-            posix.dup2(_replayed(stdin), 0)
-            posix.dup2(writer, 3)
-            devnull = posix.open("/dev/null", posix.O_RDWR)
-            posix.dup2(devnull, 1)
-            posix.dup2(devnull, 2)
-            posix.execv(sys.executable, [*self.command("worker"), self.left(), *self.arguments])
-        finally:
-            posix._exit(1)
-
-    def _told(self, reader: int) -> Wire:
-        wire = self.load("wire")
-        data = b""
-        while wire.parse(data) is None and len(data) <= wire.LONGEST_ANSWER and (piece := posix.read(reader, CHUNK)):
-            data += piece
-        answer: Wire | None = wire.parse(data)
-        if answer is None:
-            self.kill_child()
-            answer = self.failed(wire.refusal(data) or ENDED)
+        child = self.load("child")
+        answer: Wire = child.ask(self, lambda writer: child.start_worker(self, writer))
         return answer
 
     def kill_child(self) -> None:
         """End the evaluating process, which has had its time."""
         if self.child:
-            posix.kill(self.child, _signal.SIGKILL)  # not reaped by anybody before we exit: the number is still its own
+            posix.kill(self.child, _signal.SIGKILL)  # nobody has waited for it: the number is still its own
 
     # -- endings --------------------------------------------------------------------------------------------------
+
+    def lost(self, reason: str) -> Wire:
+        """Like :meth:`failed`, for what nobody else can have written to the log."""
+        try:
+            self.load("state").note(reason)
+        except Exception:  # noqa: BLE001 - the log is no reason to fail
+            pass
+        return self.failed(reason)
 
     def failed(self, reason: str) -> Wire:
         """Return how this call ends when policy could not be evaluated."""
@@ -179,9 +159,11 @@ class Courier:
         """Answer a signal or the end of the budget, and exit."""
         ignore_signals()
         self.kill_child()
-        spent = number == _signal.SIGALRM
-        reason = "dshhooks had no answer in time" if spent else "dshhooks was interrupted before it had decided"
-        self.deliver(self.failed(reason))
+        if number != _signal.SIGALRM:
+            reason = "dshhooks was interrupted before it had decided"
+        else:
+            reason = "dshhooks had no answer in time" if self.is_read else "stdin was not closed in time"
+        self.deliver(self.lost(reason))
 
     def deliver(self, answer: Wire) -> NoReturn:
         """Write the answer and exit without the interpreter's farewell, which costs milliseconds and may print."""
@@ -194,27 +176,39 @@ class Courier:
             except OSError as exc:
                 _, stderr, code = self.load("stdout").unwritten(answer, exc)
         try:
-            _write(2, stderr)
+            while stderr:
+                stderr = stderr[posix.write(2, stderr) :]
         except OSError:
             pass  # nobody reads it; the exit code is what is left to say
         posix._exit(code)
 
 
 def main(load: Callable[[str], Any], arguments: list[str]) -> NoReturn:
-    """Answer one event of an agent and exit."""
-    fill_descriptors()
+    """Be the lean client: answer one event of an agent and exit."""
     courier = Courier(load, arguments)
     known = courier.read_arguments()
+    run(courier, lambda: (courier.ask_daemons() if known else None) or courier.ask_child())
+
+
+def run(courier: Courier, ask: Callable[[], Wire]) -> NoReturn:
+    """Write what ``ask()`` returns, or what stands for it when the budget is spent, a signal comes, or it fails.
+
+    Args:
+        courier: The call, its arguments read.
+        ask: Has the event evaluated by another process.
+    """
+    fill_descriptors()
     for number in SIGNALS:
         _signal.signal(number, courier.interrupted)
     # A client that blocks signals leaves them blocked in what it starts: the budget would never be spent.
     _signal.pthread_sigmask(_signal.SIG_UNBLOCK, SIGNALS)
-    _signal.setitimer(_signal.ITIMER_REAL, courier.ends - courier.began)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored, it would take the child's status away
+    _signal.setitimer(_signal.ITIMER_REAL, max(0.001, courier.ends - time.monotonic()))
     try:
-        answer = (courier.ask_daemons() if known else None) or courier.ask_child()
+        answer = ask()
     except Exception as exc:  # noqa: BLE001 - whatever it is, it must not look like exit 1
         courier.read_stdin()  # how an event ends depends on which it is, and nobody may have looked
-        answer = courier.failed(f"dshhooks failed: {type(exc).__name__}: {exc}")
+        answer = courier.lost(f"dshhooks failed: {type(exc).__name__}: {exc}")
     courier.deliver(answer)
 
 
@@ -229,27 +223,6 @@ def ignore_signals() -> None:
     """From here on one answer is being written; a second one would make both count for nothing."""
     for number in SIGNALS:
         _signal.signal(number, _signal.SIG_IGN)
-
-
-def _write(number: int, data: bytes) -> None:
-    view = memoryview(data)
-    while len(view):
-        view = view[posix.write(number, view[:CHUNK]) :]
-
-
-def _replayed(stdin: bytes) -> int:
-    """Return a file that reads as stdin did."""
-    number = posix.memfd_create("stdin") if hasattr(posix, "memfd_create") else _unnamed_file()
-    _write(number, stdin)
-    posix.lseek(number, 0, 0)
-    return number
-
-
-def _unnamed_file() -> int:
-    path = f"/tmp/.dshhooks-{posix.getpid()}-{time.monotonic_ns()}"
-    number = posix.open(path, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL, 0o600)
-    posix.unlink(path)
-    return number
 
 
 def _folder() -> str:

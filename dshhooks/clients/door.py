@@ -15,8 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import attrs
-
 from dshhooks.clients import place, wire
 from dshhooks.clients.arguments import read_request
 from dshhooks.clients.failure import failed
@@ -95,7 +93,7 @@ class Door:
             request = read_request(words, body, variables, cwd)
             if self._is_stale():
                 return wire.YOURSELF
-            ticket = Ticket(attrs.evolve(request, budget=seconds, setting=self.hooks.setting))
+            ticket = Ticket(request.replaced(budget=seconds, setting=self.hooks.setting))
             return await self._answer(ticket, reader, writer)
 
     def _is_stale(self) -> bool:

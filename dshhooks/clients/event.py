@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dshhooks.clients.recognise import client_of, session_of, word_of
 from dshhooks.clients.table import CLIENTS, Client
-from dshhooks.clients.tools import arguments_for, tool_name
+from dshhooks.clients.tools import arguments_for, said_twice, tool_name
 from hookspecs.json import parse
+from hookspecs.plain import Plain
 
 __all__ = ["ClientEvent", "EventError", "read_event", "read_payload"]
 
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
+# By hand: the codec that knows it is a module of its own.
+BOM: Final = b"\xef\xbb\xbf"
+
 
 class EventError(ValueError):
     """What a client wrote cannot be read as an event; says what is wrong with it."""
 
 
-class ClientEvent(NamedTuple):
+class ClientEvent(Plain):
     """One event, read.
 
     Args:
@@ -78,7 +82,7 @@ def read_payload(stdin: bytes) -> dict[str, Any]:
     if not stdin.strip():
         raise EventError("stdin was empty; the client writes one JSON object to it")
     try:
-        payload = parse(stdin.decode("utf-8-sig"))
+        payload = parse(stdin.removeprefix(BOM).decode())
     except ValueError as exc:  # NotLosslessError and UnicodeDecodeError are ValueErrors too
         raise EventError(f"stdin is not one JSON object: {exc}") from exc
     if not isinstance(payload, dict):
@@ -133,6 +137,9 @@ def _call(row: Client, payload: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise EventError(f"the arguments of tool {native!r} are no JSON object")
     name = tool_name(row.name, native, given)
+    names = said_twice(name, given)
+    if names:
+        raise EventError(f"tool {native!r} is given {names}, which contradict each other: call it with one of them")
     return {"tool": name, "arguments": arguments_for(name, given), "call_id": _call_id(payload)}
 
 

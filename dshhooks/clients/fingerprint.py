@@ -12,12 +12,13 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dshhooks import __version__
 from dshhooks.clients import place
 from dshhooks.clients.request import Setting
 from dshhooks.clients.state import cache_folder
+from hookspecs.plain import Plain
 
 __all__ = ["TICK", "Listed", "PluginList", "config_files", "facts_of", "load", "plugin_files", "save", "unchanged",
            "younger"]  # fmt: skip
@@ -31,7 +32,7 @@ TICK: Final = 50_000_000
 Facts = dict[str, "list[int] | None"]
 
 
-class Listed(NamedTuple):
+class Listed(Plain):
     """One plugin that could be loaded.
 
     Args:
@@ -49,7 +50,7 @@ class Listed(NamedTuple):
     shadow: bool
 
 
-class PluginList(NamedTuple):
+class PluginList(Plain):
     """Every enabled plugin, outermost first, and what else of the configuration an event needs."""
 
     plugins: tuple[Listed, ...]

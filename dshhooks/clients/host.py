@@ -18,6 +18,7 @@ from hookspecs.errors import PluginError, error_message
 
 if TYPE_CHECKING:
     from dshhooks.harness import Harness
+    from dshhooks.plugins.status import PluginStatus
 
 __all__ = ["Host", "full_host", "lean_host"]
 
@@ -111,23 +112,18 @@ def _listing(setting: Setting) -> Host:
     before = list(sys.modules)
     harness = _built(setting)
     facts = {**fingerprint.facts_of(fingerprint.plugin_files(before)), **early}
-    found = {row.name: row for row in harness.plugins.report() if row.status == "loaded"}
-    targets = _targets()
     config = harness.config
-    listed = tuple(
-        Listed(name, targets[name], row.hooks, dict(config.plugin.get(name, {})), name in config.plugins.shadow)
-        for name, row in found.items()
-    )
+    listed = tuple(_listed(row, harness) for row in harness.plugins.report() if row.status == "loaded")
     plugins = PluginList(listed, config.tools.policy_combination, config.approval.policy, config.source)
     if not fingerprint.younger(facts, since):
         fingerprint.save(setting, plugins, facts)
     return Host(harness.hooks, config.approval.policy)
 
 
-def _targets() -> dict[str, str]:
-    from dshhooks.plugins.discovery import discover
-
-    return {name: found.entry_point.value for name, found in discover().items()}
+def _listed(row: PluginStatus, harness: Harness) -> Listed:
+    target, config = harness.plugins.found[row.name].entry_point.value, harness.config
+    options = dict(config.plugin.get(row.name, {}))
+    return Listed(row.name, target, row.hooks, options, row.name in config.plugins.shadow)
 
 
 def _made(row: Listed, source: str) -> Any:

@@ -33,7 +33,8 @@ def _load(name: str) -> Any:
 
 def _last_resort() -> None:
     """Deny without any file of ours: Vibe's spelling for Vibe, else the portable denial (observed.md 2)."""
-    if any("vibe" in argument for argument in sys.argv[1:]):
+    # The option's value and nothing else: the same word in a path would have every other client run the tool.
+    if "\0--client\0vibe\0" in "\0".join(("", *sys.argv, "")).replace("--client=", "--client\0"):
         posix.write(1, f'{{"decision":"deny","reason":"{_TEXT}"}}\n'.encode())
         posix._exit(0)
     specific = f'{{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"{_TEXT}"}}'

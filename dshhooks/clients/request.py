@@ -1,22 +1,25 @@
-"""What one call of ``dshhooks handle`` was asked: the client, its bytes, where, and under which configuration."""
+"""What one call of ``dshhooks handle`` was asked: the client, its bytes, where, and under which configuration.
+
+The variables in them, and what the client wrote, are shown nowhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
-from attrs import field, frozen
-
-from hookspecs.record import Record
+from hookspecs.plain import Plain
 
 __all__ = ["HandleRequest", "Setting"]
 
 # The variables that choose configuration and plugins (api.md "Configuration").
 VARIABLES = ("DSHHOOKS_CONFIG", "DSHHOOKS_PLUGINS", "DSHHOOKS_DISABLE", "DSHHOOKS_NO_PLUGINS")
 
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
-@frozen(eq=False, repr=False)
-class Setting(Record):
+
+class Setting(Plain):
     """What selects the host a request is answered by; equal settings may share one.
 
     Args:
@@ -33,11 +36,14 @@ class Setting(Record):
     disable: str | None = None
     no_plugins: bool = False
     cwd: str = "."
-    environment: Mapping[str, str] = field(factory=dict, repr=False)
+    environment: Mapping[str, str] = _NONE
+
+    def __repr__(self) -> str:
+        """Return what may stand in a log."""
+        return f"<{type(self).__name__} {self.config} {self.plugins} {self.disable} {self.no_plugins} {self.cwd}>"
 
 
-@frozen(eq=False, repr=False)
-class HandleRequest(Record):
+class HandleRequest(Plain):
     """One event of a client, unread.
 
     Args:
@@ -52,10 +58,14 @@ class HandleRequest(Record):
     """
 
     client: str
-    stdin: bytes = field(repr=False)
-    environment: Mapping[str, str] = field(factory=dict, repr=False)
+    stdin: bytes
+    environment: Mapping[str, str] = _NONE
     cwd: str = "."
     budget: float | None = None
     on_error: Literal["deny", "allow"] = "deny"
     approve: bool = False
-    setting: Setting = field(factory=Setting)
+    setting: Setting = Setting()
+
+    def __repr__(self) -> str:
+        """Return what may stand in a log: nothing of what the client wrote."""
+        return f"<{type(self).__name__} {self.client} {self.cwd} {self.setting!r}>"

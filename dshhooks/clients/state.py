@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 __all__ = ["MAX_CONTINUATIONS", "cache_folder", "continuations", "forget_continuations", "is_continuation", "log_file",
-           "log_records", "may_go_on", "open_log", "state_folder"]  # fmt: skip
+           "log_records", "may_go_on", "note", "open_log", "state_folder"]  # fmt: skip
 
 # Codex and Gemini go on for as long as a hook says so (observed.md 4); Claude and qwen end it after eight.
 MAX_CONTINUATIONS = 8
@@ -62,6 +62,23 @@ def _emptied(path: str, descriptor: int) -> int:
     finally:
         os.close(descriptor)
     return _append(path)
+
+
+def note(line: str) -> None:
+    """Add a line with its time to the log; that it cannot be written changes nothing.
+
+    Args:
+        line: What happened; cut at 4000 characters.
+    """
+    from time import strftime
+
+    log = open_log()
+    try:
+        os.write(log, f"{strftime('%Y-%m-%dT%H:%M:%S')} dshhooks: {line[:4000]}\n".encode("utf-8", "replace"))
+    except OSError:
+        pass
+    finally:
+        os.close(log)
 
 
 def log_records() -> None:

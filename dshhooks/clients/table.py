@@ -6,16 +6,17 @@ Every fact is measured (cases/clients/observed.md) unless ``unmeasured`` names i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from dshhooks.clients.denial import GATES
+from hookspecs.plain import Plain
 
 __all__ = ["CLIENTS", "Client", "client_named"]
 
 Unit = Literal["seconds", "milliseconds"]
 
 
-class Client(NamedTuple):
+class Client(Plain):
     """One client.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["arguments_for", "tool_name"]
+__all__ = ["arguments_for", "said_twice", "tool_name"]
 
 # Whatever runs a command, by names that no table of the bridge has.
 _SHELLS: Final = frozenset({
@@ -25,7 +25,7 @@ _OPENCODE: Final = {"read": "read_file", "write": "write_file", "edit": "edit_fi
                     "webfetch": "web_fetch"}  # fmt: skip
 _SEARCH_REPLACE: Final = ("search_replace", "edit")
 
-# Our argument, and what the clients' tools call it. Theirs counts where both are there: it is what the tool reads.
+# Our argument, and what the clients' tools call it. Which of two a tool reads is the client's secret: see `said_twice`.
 _PATHS: Final = ("file_path", "filePath", "absolute_path", "notebook_path", "dir_path")
 _ARGUMENTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "bash": {"command": ("cmd", "script")},
@@ -79,6 +79,19 @@ def arguments_for(name: str, native: Any) -> Any:
     if name == "bash":
         found |= _as_text(found.get("command", native.get("command")))
     return {**native, **found} if found else native
+
+
+def said_twice(name: str, native: Mapping[str, Any]) -> str:
+    """Return the names under which arguments say one thing in two ways; empty: there is nothing of the kind.
+
+    A model may add `cmd` to the `command` of a tool that takes no notice of it. Clients that let the additional one
+    pass (Gemini, Qwen Code, Copilot) run the one, and a policy that judged the other would have judged nothing.
+    """
+    for ours, theirs in _ARGUMENTS.get(name, {}).items():
+        keys = [key for key in (ours, *theirs) if key in native]
+        if any(native[key] != native[keys[0]] for key in keys[1:]):
+            return " and ".join(f"`{key}`" for key in keys)
+    return ""
 
 
 def _as_text(command: Any) -> dict[str, str]:

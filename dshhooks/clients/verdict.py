@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from hookspecs.plain import Plain
 
 __all__ = ["NONE", "Verdict"]
 
 
-class Verdict(NamedTuple):
+class Verdict(Plain):
     """What came of an event.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
@@ -20,6 +20,7 @@ from dshhooks.engine.plan import ChainLink, Plan, compile_plan
 from hookspecs import hookspec_classes
 from hookspecs.errors import ConfigError, HookUsageError, PluginError
 from hookspecs.markers import META, PROJECT, Authority, HookMeta
+from hookspecs.plain import Plain
 
 if TYPE_CHECKING:
     from dshhooks.engine.plan import Implementation
@@ -55,7 +56,7 @@ class Registration:
         self.dispose()
 
 
-class _Spec(NamedTuple):
+class _Spec(Plain):
     meta: HookMeta
     args: tuple[str, ...]
 

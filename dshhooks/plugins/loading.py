@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from dshhooks.engine.faults import is_fault
-from dshhooks.structure import structure
 from hookspecs.errors import ConfigError, PluginError, error_message
 
 if TYPE_CHECKING:
@@ -72,6 +71,8 @@ def _structured(kind: type, name: str, options: Mapping[str, Any] | None, source
             if not is_fault(exc):
                 raise
             # Not as proven as that: structuring says what is wrong.
+    from dshhooks.structure import structure  # a plugin whose options are proven has nothing to structure
+
     return structure(dict(options or {}), kind, f"plugin.{name}", source)
 
 

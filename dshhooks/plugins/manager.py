@@ -41,11 +41,18 @@ class StartError(PluginError, ConfigError):
 
 
 class Plugins:
-    """What was loaded, and why not the rest."""
+    """What was loaded, and why not the rest.
 
-    def __init__(self, statuses: Sequence[PluginStatus], problems: Sequence[str]) -> None:
+    Args:
+        statuses: One for each plugin, in the report's order.
+        problems: What must stop the start.
+        found: The installed plugins these are of.
+    """
+
+    def __init__(self, statuses: Sequence[PluginStatus], problems: Sequence[str], found: Mapping[str, Found]) -> None:
         self._statuses = tuple(statuses)
         self.problems = tuple(problems)
+        self.found = found
 
     def report(self) -> list[PluginStatus]:
         """Return one status per plugin: loaded ones outermost first, then the others by name."""
@@ -104,7 +111,7 @@ class _Loading:
         self._check_required(selection)
         loaded = [self.statuses[name] for name in order if name in self.registrations]
         rest = [status for _, status in sorted(self.statuses.items()) if status not in loaded]
-        return Plugins([*loaded, *rest], self.problems)
+        return Plugins([*loaded, *rest], self.problems, self.found)
 
     def _name_objects(self, objects: Sequence[Any]) -> list[tuple[str, Any]]:
         taken = set(self.found)

@@ -85,10 +85,28 @@ def test_a_write_is_write_file_with_a_path(client):
     assert event.arguments == {"file_path": "/w/f.txt", "content": "hello\\n", "path": "/w/f.txt"}
 
 
-def test_the_argument_the_tool_reads_is_the_one_policy_sees():
-    """A path beside Claude's `file_path` does not hide it: the tool writes to `file_path`."""
-    event = event_of("claude", "PreToolUse", tool_name="Write", tool_input={"path": "/safe", "file_path": "/etc/x"})
-    assert event.arguments["path"] == "/etc/x"
+@pytest.mark.parametrize(
+    ("client", "name", "arguments"),
+    [
+        ("gemini", "run_shell_command", {"command": "git push -f", "cmd": "git status"}),
+        ("qwen", "run_shell_command", {"command": "git push -f", "script": "git status"}),
+        ("copilot", "bash", {"command": "git push -f", "cmd": None}),
+        ("codex", "shell", {"command": ["git", "push", "-f"], "cmd": "git status"}),
+        ("claude", "Write", {"path": "/safe", "file_path": "/etc/x", "content": ""}),
+        ("copilot", "view", {"path": "/etc/x", "file_path": "/safe"}),
+        ("openhands", "file_editor", {"command": "create", "path": "a", "file_text": "x", "content": "y"}),
+    ],
+)
+def test_a_call_that_says_one_thing_in_two_ways_is_no_event(client, name, arguments):
+    """Gemini, Qwen Code and Copilot pass on what a tool does not know: policy would judge the one they do not run."""
+    with pytest.raises(EventError, match="contradict each other"):
+        read_event(client, {**SAMPLES[client][BEFORE[client]], "tool_name": name, "tool_input": arguments}, {})
+
+
+def test_one_thing_said_twice_alike_is_said_once():
+    """Two names with one value leave nothing open."""
+    event = event_of("gemini", "BeforeTool", tool_input={"command": "git status", "cmd": "git status"})
+    assert event.arguments["command"] == "git status"
 
 
 @pytest.mark.parametrize(

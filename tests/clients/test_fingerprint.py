@@ -6,7 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import attrs
 import pytest
 
 from dshhooks.clients import fingerprint
@@ -89,7 +88,7 @@ def test_a_file_that_appears_ends_a_list(setting, tmp_path):
 def test_another_setting_has_another_list(setting, watched, changes):
     """Whatever chooses plugins is part of what a list belongs to."""
     keep(setting, watched)
-    assert fingerprint.load(attrs.evolve(setting, **changes)) is None
+    assert fingerprint.load(setting.replaced(**changes)) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"form": 1}', '{"form": 99}', "\ud800"])
@@ -119,9 +118,9 @@ def test_what_cannot_be_kept_is_not(setting, watched, tmp_path):
 def test_the_oldest_lists_go(setting, watched):
     """There is one for each folder somebody ever worked in."""
     for number in range(70):
-        keep(attrs.evolve(setting, cwd=f"/{number}"), watched)
+        keep(setting.replaced(cwd=f"/{number}"), watched)
     assert len(list(cached(setting).parent.iterdir())) == 64
-    assert fingerprint.load(attrs.evolve(setting, cwd="/69")) == LIST
+    assert fingerprint.load(setting.replaced(cwd="/69")) == LIST
 
 
 def test_every_configuration_file_that_might_count_is_watched(tmp_path):

@@ -175,8 +175,8 @@ def test_the_second_event_goes_by_the_cached_list(project):
     ("command", "said"),
     [
         ("leave", "SystemExit"),
-        ("vanish", "ended without an answer (exit code 0)"),
-        ("die", "ended without an answer (killed by SIGKILL)"),
+        ("vanish", "(exit code 0)"),
+        ("die", "(killed by SIGKILL)"),
         ("deep", "RecursionError"),
     ],
 )
@@ -221,10 +221,10 @@ def test_what_a_plugin_forked_holds_nobody_up(project):
 
 def test_nonsense_between_the_processes_is_no_answer(project):
     """Whatever a plugin writes into descriptors it does not own."""
-    assert "without an answer" in reason(handle(project, "babble"))
+    assert "ended before it had decided" in reason(handle(project, "babble"))
 
 
-def test_a_plugin_does_not_outlive_its_budget_without_the_guardian(project, tmp_path):
+def test_a_plugin_does_not_outlive_its_budget_without_its_parent(project, tmp_path):
     """Gemini kills the shell and not what it started; the child ends by itself."""
     told = tmp_path / "pid"
     os.mkfifo(told)
@@ -250,7 +250,7 @@ def test_a_plugin_does_not_outlive_its_budget_without_the_guardian(project, tmp_
 
 def test_a_plugin_that_never_returns_is_denied_when_the_budget_is_spent(project):
     """Well before the client would give up and run the tool."""
-    assert "did not answer in time" in reason(handle(project, "spin", "--budget", "1"))
+    assert "no answer in time" in reason(handle(project, "spin", "--budget", "1"))
 
 
 def test_stdin_that_is_never_closed_is_denied_when_the_budget_is_spent(project):
@@ -521,6 +521,7 @@ def test_a_wrong_command_line_denies(project, words):
     """Whatever else it says, and with the reason."""
     done = project.run("handle", "--client", "claude", *words, stdin=call("fine"))
     assert reason(done)
+    assert reason(done) in log(project)
 
 
 def test_switches_count_before_the_verb_too(project):
@@ -553,9 +554,16 @@ def test_help_says_what_it_is_for(project):
 
 def test_an_installation_that_is_broken_denies(project):
     """Not even our own modules can be imported: the portable denial, from the first file there is."""
-    module: Any = "import sys\nsys.modules['dshhooks.clients.guardian'] = None\n"
+    module: Any = "import sys\nsys.modules['dshhooks.clients.courier'] = None\n"
     (Path(project.site.folder) / "sitecustomize.py").write_text(module, encoding="utf-8")
     done = handle(project, "fine")
     assert done.code == 2
     assert done.err.strip()
     assert done.json["decision"] == "block"
+
+
+def test_what_evaluates_cannot_be_imported(project):
+    """The half of the installation that the fork needs: a denial in the client's form that says so."""
+    module = "import sys\nsys.modules['dshhooks.clients.worker'] = None\n"
+    (Path(project.site.folder) / "sitecustomize.py").write_text(module, encoding="utf-8")
+    assert "not installed properly" in reason(handle(project, "fine"))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.ran import would_run
 from tests.clients.serve_kit import LEAN, Done, User, ended, payload, user
 
 
@@ -52,13 +53,16 @@ def test_what_plugins_print_goes_to_the_log(alone: User) -> None:
 @pytest.mark.parametrize("code", ["0", "1", "2"])
 def test_a_plugin_that_exits_the_process_denies(alone: User, code: str) -> None:
     """os._exit cannot be caught where it happens; the parent answers for the child."""
-    assert "ended before it had decided" in alone.call(f"exit {code}").reason
+    assert f"ended before it had decided: a plugin that exits, a crash, or a lack of memory (exit code {code})" in (
+        alone.call(f"exit {code}").reason
+    )
 
 
 @pytest.mark.parametrize("how", ["spin", "seize", "wait for-ever"])
 def test_a_plugin_that_never_comes_back_denies(alone: User, how: str) -> None:
     """In Python, in C with the interpreter held, and politely: when the budget is spent the answer is no."""
     assert "in time" in alone.call(how, "--budget", "2").reason
+    assert "dshhooks: dshhooks had no answer in time" in alone.log()
 
 
 def test_on_error_allow_lets_through(alone: User) -> None:
@@ -193,7 +197,7 @@ def test_a_broken_installation_denies(alone: User, tmp_path: Path) -> None:
     assert "half an upgrade" in alone.call("fine").reason
 
 
-@pytest.mark.parametrize("missing", ["courier", "denial", "failure", "wire", "worker"])
+@pytest.mark.parametrize("missing", ["courier", "child", "denial", "failure", "wire", "worker"])
 def test_a_missing_file_denies(tmp_path: Path, missing: str) -> None:
     """Whichever file of the lean client is gone, exit 2 with a reason or a denial is what is left."""
     clients = shutil.copytree(LEAN.parent, tmp_path / "clients")
@@ -204,11 +208,20 @@ def test_a_missing_file_denies(tmp_path: Path, missing: str) -> None:
     assert (done.code, bool(done.stderr)) in [(2, True), (0, False)]
 
 
-def test_the_last_resort_speaks_vibe(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [("--client", "vibe"), ("--client=vibe",), ("--config", "/x", "--client", "vibe")])
+def test_the_last_resort_speaks_vibe(tmp_path: Path, words: tuple[str, ...]) -> None:
     """Vibe reads one spelling at exit 0 and nothing else."""
     shutil.copy(LEAN, tmp_path / "lean.py")
-    done = run(tmp_path / "lean.py", "--client", "vibe")
+    done = run(tmp_path / "lean.py", *words)
     assert (done.code, done.stdout.startswith(b'{"decision":"deny","reason":"dshhooks')) == (0, True)
+
+
+@pytest.mark.parametrize("words", [("--config", "/me/vibe/guard.toml"), ("--plugins", "vibe"), ("--disable=vibe",)])
+def test_the_last_resort_takes_nobody_else_for_vibe(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """The word in a path or a plugin's name: Claude and Codex ran the tool at Vibe's spelling."""
+    shutil.copy(LEAN, tmp_path / "lean.py")
+    done = run(tmp_path / "lean.py", "--client", "claude", *words, stdin=payload("fine"))
+    assert not would_run("claude", "PreToolUse", done.stdout, done.stderr, done.code)
 
 
 def test_it_is_made_of_what_is_built_in(alone: User) -> None:

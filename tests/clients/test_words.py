@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dshhooks.clients.arguments import ArgumentsError, read_request
+from dshhooks.clients.courier import Courier
 from dshhooks.clients.words import parsed
 
 
@@ -68,3 +69,22 @@ def test_a_request_takes_along_only_the_variables_that_count():
     assert dict(request.environment) == {"CLAUDECODE": "1"}
     assert dict(request.setting.environment) == {"DSHHOOKS_PLUGINS": "a"}
     assert request.setting.cwd == "/w"
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        (["--client", "claude"], 20.0),
+        (["--client=copilot"], 15.0),
+        (["--client", "copilot-native"], 15.0),
+        ([], 15.0),
+        (["--budget", "3", "--client", "claude"], 3.0),
+        (["--budget", "soon", "--client", "claude"], 20.0),
+    ],
+    ids=str,
+)
+def test_the_budget_is_the_clients_unless_one_is_given(words, seconds):
+    """Well before the client's own time-out; whoever is not named may be Copilot, which waits for 30 seconds only."""
+    courier = Courier(lambda name: None, words)
+    courier.read_arguments()
+    assert courier.ends - courier.began == pytest.approx(seconds)

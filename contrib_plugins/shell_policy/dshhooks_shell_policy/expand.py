@@ -308,7 +308,7 @@ def _all_quoted(word: Word) -> Iterator[Part]:
         yield (
             part
             if isinstance(part, (ProcessSub, ArrayLit)) or (isinstance(part, Param) and part.quoted)
-            else part._replace(quoted=True)
+            else part.replaced(quoted=True)
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 from hookspecs.record import Record
 
@@ -17,6 +19,17 @@ DEFAULT_TOOLS = [
     "local_shell",
     "terminal",
 ]
+
+
+# Written here and not taken from attrs.validators, which a hook command would import for these two alone.
+def _positive(_options: object, field: Any, value: int) -> None:
+    if value <= 0:
+        raise ValueError(f"{field.name} must be above 0, not {value}")
+
+
+def _from_5_to_60(_options: object, field: Any, value: int) -> None:
+    if not 5 <= value <= 60:
+        raise ValueError(f"{field.name} must be from 5 to 60, not {value}")
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -39,6 +52,6 @@ class ShellPolicyOptions(Record):
     allow: list[str] = attrs.field(factory=list)
     ask: list[str] = attrs.field(factory=list)
     deny: list[str] = attrs.field(factory=list)
-    max_length: int = attrs.field(default=65536, validator=attrs.validators.gt(0))
-    max_depth: int = attrs.field(default=40, validator=attrs.validators.in_(range(5, 61)))
+    max_length: int = attrs.field(default=65536, validator=_positive)
+    max_depth: int = attrs.field(default=40, validator=_from_5_to_60)
     second_opinion: bool = True

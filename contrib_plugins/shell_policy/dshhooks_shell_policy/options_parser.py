@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-import attrs
-from hookspecs.record import Record
+from hookspecs.plain import Plain
 
 from .values import UNKNOWN, Arg
 
 
-class Option(NamedTuple):
+class Option(Plain):
     """One option: its name with dashes (``-o``, ``--output``), and its value when it has one."""
 
     name: str
     value: Arg | None = None
 
 
-@attrs.frozen(eq=False, repr=False)
-class Parsed(Record):
+class Parsed(Plain):
     """Options and operands in order; ``rest`` is what follows ``--`` or the first operand where parsing stopped."""
 
     options: tuple[Option, ...]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, Union
+
+from hookspecs.plain import Plain
 
 from . import programs
 from .patterns import later
@@ -79,7 +81,7 @@ _ALIASES = {
 }
 
 
-class Handler(NamedTuple):
+class Handler(Plain):
     """A rule: ``judge`` looks at the invocation; ``reads`` says that arguments may be paths the program reads."""
 
     judge: Judge

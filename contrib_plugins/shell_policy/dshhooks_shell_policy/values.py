@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
-import attrs
-from hookspecs.record import Record
+from hookspecs.plain import Plain
 
 #: Stands in a text for a piece that cannot be resolved statically. Private use: input that contains it asks.
 UNKNOWN = "\ue000"
@@ -14,8 +12,7 @@ NO_TAGS: frozenset[str] = frozenset()
 MAX_OUT = 80_000
 
 
-@attrs.frozen(eq=False, repr=False)
-class Arg(Record):
+class Arg(Plain):
     """One expanded word.
 
     Attributes:
@@ -37,15 +34,14 @@ class Arg(Record):
 
     def with_text(self, text: str) -> Arg:
         """Return this argument with other characters and the same provenance."""
-        return attrs.evolve(self, text=text)
+        return self.replaced(text=text)
 
 
 #: A shell variable's value: a scalar or an array.
 Value = Arg | tuple[Arg, ...]
 
 
-@attrs.frozen(eq=False, repr=False)
-class Out(Record):
+class Out(Plain):
     """What a command prints: the exact text when it is known, and where it comes from."""
 
     text: str | None = None
@@ -77,7 +73,7 @@ class Severity(enum.IntEnum):
     DENY = 2
 
 
-class Finding(NamedTuple):
+class Finding(Plain):
     """One reason not to run the command without asking."""
 
     severity: Severity

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from hookspecs.plain import Plain
 
 from .expand import Expander, names_used
 from .grammar.nodes import (
@@ -38,7 +40,7 @@ _READS = ("<", "<>")
 _WRITES = (">", ">>", ">|", "&>", "&>>", "<>")
 
 
-class Sink(NamedTuple):
+class Sink(Plain):
     """A file standard output goes to, from its start or behind what it holds."""
 
     target: Arg

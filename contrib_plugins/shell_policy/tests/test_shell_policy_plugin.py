@@ -123,6 +123,13 @@ def test_the_length_limit_asks():
     assert decide("echo " + "a" * 50, max_length=20) == "Ask"
 
 
+@pytest.mark.parametrize("limit", [{"max_length": 0}, {"max_depth": 4}, {"max_depth": 61}], ids=str)
+def test_limits_that_limit_nothing_are_refused(limit):
+    """The message names the option and its bounds."""
+    with pytest.raises(ValueError, match=next(iter(limit))):
+        ShellPolicyOptions(**limit)
+
+
 def test_not_text_asks():
     """``classify`` answers whatever it is given."""
     assert isinstance(classify(None), Ask)

@@ -1,28 +1,29 @@
 """The syntax tree of one shell command: words made of parts, and commands made of words.
 
 Nothing here is expanded: a word keeps apart what was quoted, what is a parameter and what is a substitution,
-because the policy must know which characters bash would split, glob or run. Nodes are tuples: eighteen attrs classes
-would take longer to make than the command takes to judge.
+because the policy must know which characters bash would split, glob or run. Eighteen classes that attrs makes would
+take longer than the command takes to judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from hookspecs.plain import Plain
 
 
 class ShellSyntaxError(ValueError):
     """The text is not a command this grammar is sure about; the policy asks."""
 
 
-class Lit(NamedTuple):
+class Lit(Plain):
     """Literal characters; ``quoted`` ones are neither split nor globbed nor tilde-expanded."""
 
     text: str
     quoted: bool = False
 
 
-class Param(NamedTuple):
+class Param(Plain):
     """A parameter expansion ``${name[subscript]op word}``; ``op`` is empty for a plain one."""
 
     name: str
@@ -33,28 +34,28 @@ class Param(NamedTuple):
     prefix: str = ""  # "#" length, "!" indirection
 
 
-class CommandSub(NamedTuple):
+class CommandSub(Plain):
     """``$(...)`` or backquotes."""
 
     script: Script
     quoted: bool = False
 
 
-class ProcessSub(NamedTuple):
+class ProcessSub(Plain):
     """``<(...)`` or ``>(...)``."""
 
     script: Script
     direction: str
 
 
-class Arith(NamedTuple):
+class Arith(Plain):
     """``$((...))``: an expression whose variables bash evaluates again."""
 
     word: Word
     quoted: bool = False
 
 
-class ArrayLit(NamedTuple):
+class ArrayLit(Plain):
     """``(a b c)`` behind ``name=``."""
 
     items: tuple[Word, ...]
@@ -63,7 +64,7 @@ class ArrayLit(NamedTuple):
 Part = Lit | Param | CommandSub | ProcessSub | Arith | ArrayLit
 
 
-class Word(NamedTuple):
+class Word(Plain):
     """One word of the command line, unexpanded."""
 
     parts: tuple[Part, ...] = ()
@@ -81,7 +82,7 @@ class Word(NamedTuple):
         return None
 
 
-class Assignment(NamedTuple):
+class Assignment(Plain):
     """``name=value``, ``name+=value``, ``name[subscript]=value`` or ``name=(items)``."""
 
     name: str
@@ -90,7 +91,7 @@ class Assignment(NamedTuple):
     subscript: Word | None = None
 
 
-class Redirect(NamedTuple):
+class Redirect(Plain):
     """One redirection; a here-document has its ``body``."""
 
     op: str
@@ -99,7 +100,7 @@ class Redirect(NamedTuple):
     body: Word | None = None
 
 
-class Simple(NamedTuple):
+class Simple(Plain):
     """A simple command.
 
     Its redirections are a list the parser still fills: here-document bodies come after the line.
@@ -110,26 +111,26 @@ class Simple(NamedTuple):
     redirects: Sequence[Redirect] = ()
 
 
-class Pipeline(NamedTuple):
+class Pipeline(Plain):
     """Commands joined by ``|`` or ``|&``."""
 
     commands: tuple[Command, ...]
 
 
-class AndOr(NamedTuple):
+class AndOr(Plain):
     """Pipelines joined by ``&&`` and ``||``; ``background`` when it ends in ``&``."""
 
     items: tuple[Command, ...]
     background: bool = False
 
 
-class Script(NamedTuple):
+class Script(Plain):
     """A list of commands."""
 
     items: tuple[AndOr, ...] = ()
 
 
-class Compound(NamedTuple):
+class Compound(Plain):
     """``{ }``, ``( )``, ``if``, ``while``, ``case``: words that are expanded, then bodies that may run.
 
     ``sequence`` bodies all run in order (conditions); ``branches`` run alternatively or not at all.
@@ -143,7 +144,7 @@ class Compound(NamedTuple):
     patterns: tuple[Word, ...] = ()
 
 
-class For(NamedTuple):
+class For(Plain):
     """``for name in words`` and ``select``; ``words`` is None for the implicit ``"$@"``."""
 
     name: str
@@ -152,7 +153,7 @@ class For(NamedTuple):
     redirects: Sequence[Redirect] = ()
 
 
-class Function(NamedTuple):
+class Function(Plain):
     """A function definition."""
 
     name: str
@@ -160,14 +161,14 @@ class Function(NamedTuple):
     redirects: Sequence[Redirect] = ()
 
 
-class Test(NamedTuple):
+class Test(Plain):
     """``[[ ... ]]`` with its words in order, operators included as bare words."""
 
     words: tuple[Word, ...]
     redirects: Sequence[Redirect] = ()
 
 
-class ArithCommand(NamedTuple):
+class ArithCommand(Plain):
     """``(( ... ))`` and the header of a C-style ``for``."""
 
     word: Word
