@@ -76,6 +76,7 @@ def uninstall(client: str, scope: Scope | None) -> None:
 
     result = take_out(client, place_of_this_process(client_row(client), scope or "project"))
     click.echo(_said(result))
+    _warn(result.warnings)
 
 
 def _said(result: Result) -> str:

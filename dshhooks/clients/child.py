@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # built into the interpreter, and typeshed has no stub for it
 import posix
-import sys
 import time
 
 from dshhooks.clients.courier import SIGNALS
@@ -72,7 +71,9 @@ def start_worker(courier: Courier, writer: int) -> NoReturn:
     """Become a fresh interpreter that evaluates: ``worker``, with the event on stdin and its answer on fd 3."""
     posix.dup2(_replayed(courier.read_stdin()), 0)
     posix.dup2(writer, 3)
-    posix.execv(sys.executable, [*courier.command("worker"), courier.left(), *courier.arguments])
+    command = [*courier.command("worker"), courier.left(), *courier.arguments]
+    misleading = courier.load("place").MISLEADING
+    posix.execve(command[0], command, {n: v for n, v in posix.environ.items() if n not in misleading})
 
 
 def _told(courier: Courier, reader: int) -> Wire:

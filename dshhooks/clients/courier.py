@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # built into the interpreter, and typeshed has no stub for it
 import posix
-import sys
 import time
 
 __all__ = ["SIGNALS", "Courier", "default_budget", "main", "run"]
@@ -108,7 +107,7 @@ class Courier:
 
     def command(self, part: str) -> list[str]:
         """Return the command of a process of ours; neither environment nor working directory steer its imports."""
-        return [sys.executable, "-E", "-P", f"{_folder()}/apart.py", part]
+        return [self.load("place").interpreter(), "-E", "-P", f"{_folder()}/apart.py", part]
 
     def left(self) -> str:
         """Return the seconds others have: a little less than this process has, so that their reason is the one told."""

@@ -65,6 +65,7 @@ def peek(stdin: bytes) -> object:
     try:
         import json
 
-        return json.loads(stdin.decode("utf-8-sig"))
+        # A byte of a tool's output that is no UTF-8 hides neither which event it is nor whether anything is gated.
+        return json.loads(stdin.decode("utf-8-sig", "replace"))
     except BaseException:  # noqa: BLE001 - unreadable, too deep, or no json: then nothing is known, and that is gated
         return None

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from dshhooks.clients import install_json, install_toml, opencode
 from dshhooks.clients.arguments import working_folder
-from dshhooks.clients.install_advice import advice
+from dshhooks.clients.install_advice import advice, shared
 from dshhooks.clients.install_command import argv_of, shell_command
 from dshhooks.clients.install_forms import FORMS, Form, Place, Scope, chosen_events, client_row, entry, place_of
 from dshhooks.clients.install_json import Found
@@ -133,7 +133,7 @@ def put_in(wanted: Installation) -> Result:
         after = _named(path, wanted.changed, text)
         if data is None:
             file.forget()  # what was kept of a file that somebody has removed since
-        if data is not None and after != text and not _found(wanted.form, text, path):
+        if data is not None and after != text and not any(e.alone for e in _found(wanted.form, text, path)):
             with file.kept(data):
                 file.replace(encoded(mark, after, path))
         elif data is None or after != text:
@@ -156,12 +156,13 @@ def take_out(client: str, place: Place) -> Result:
     with file.held(make=False):
         data, kept = file.read(), file.original()
         mark, text = decoded(data or b"", path)
-        if data is None or not _found(form, text, path):
-            return Result(path, False)
+        there = _found(form, text, path)
+        if data is None or not any(entry.alone for entry in there):
+            return Result(path, False, warnings=shared(there))
         original = None if kept is None else decoded(kept, file.backup)[1]
         rest = _named(path, lambda text: _editor(form).taken_out(text, form, original), text)
         done = kept if kept is not None and rest == original else None if rest is None else encoded(mark, rest, path)
-        return Result(path, True, (), _put_back(file, done, kept))
+        return Result(path, True, (), _put_back(file, done, kept), shared(there))
 
 
 def look(client: str, place: Place) -> tuple[str, list[Found]]:

@@ -11,7 +11,7 @@ from dshhooks.clients.install_json import Found
 from dshhooks.clients.settings_text import scan
 from dshhooks.clients.table import Client
 
-__all__ = ["advice", "ailments", "switched_off"]
+__all__ = ["advice", "ailments", "shared", "switched_off"]
 
 # Clients that were seen to run no hook of a file in which one is bad.
 _ALL_OR_NOTHING: Final = ("claude", "codex")
@@ -21,7 +21,7 @@ _NEEDED: Final = 25
 
 def advice(row: Client, form: Form, scope: Scope, text: str, there: Sequence[Found]) -> tuple[str, ...]:
     """Return what is wrong with a file, and what is to be done or known beyond it, in sentences."""
-    known = ailments(row, form, text, there)
+    known = [*ailments(row, form, text, there), *shared(there)]
     if row.trust and not (form.folders and scope == "user"):
         known.append(row.trust)
     if scope == "user" and not all("--config" in words_of(entry.command) for entry in there):
@@ -34,6 +34,15 @@ def advice(row: Client, form: Form, scope: Scope, text: str, there: Sequence[Fou
             "a hook of another settings file that allows may beat our denial: keep ours the only one that decides"
         )
     return tuple(known)
+
+
+def shared(there: Sequence[Found]) -> tuple[str, ...]:
+    """Name the commands that run something else beside dshhooks, and so are nothing we may change."""
+    return tuple(
+        f"{entry.event}: `{entry.command}` is not dshhooks alone, so it was left as it is: change it by hand"
+        for entry in there
+        if not entry.alone
+    )
 
 
 def ailments(row: Client, form: Form, text: str, there: Sequence[Found]) -> list[str]:

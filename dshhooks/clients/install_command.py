@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from hookspecs.errors import HarnessError
 
-__all__ = ["argv_of", "or_no", "or_nothing", "shell_command", "words_of"]
+__all__ = ["argv_of", "is_ours_alone", "or_no", "or_nothing", "shell_command", "words_of"]
 
 
 _OR_NO: Final = "|| exit 2"
@@ -56,9 +57,32 @@ def or_nothing(command: str) -> str:
     return f"{command} {_OR_NOTHING}"
 
 
+def is_ours_alone(command: str) -> bool:
+    """Say whether a command runs dshhooks and nothing beside it, however it is called.
+
+    One that somebody has made of several is theirs as well: neither replaced nor removed.
+    """
+    lexer = shlex.shlex(_bare(command), posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return False
+    if "\n" in command.strip() or any(not set(word) - set("();<>|&") for word in words):
+        return False
+    handled = pairwise(words)
+    return any(word.replace("\\", "/").endswith("dshhooks/clients/lean.py") for word in words) or any(
+        Path(word).stem == "dshhooks" and verb == "handle" for word, verb in handled
+    )
+
+
+def _bare(command: str) -> str:
+    return command.strip().removesuffix(_OR_NO).removesuffix(_OR_NOTHING)
+
+
 def words_of(command: str) -> list[str]:
     """Return the program and its arguments; none if no shell would read it."""
     try:
-        return shlex.split(command.removesuffix(_OR_NO).removesuffix(_OR_NOTHING))
+        return shlex.split(_bare(command))
     except ValueError:
         return []

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from dshhooks.bridge.own import is_own_command
+from dshhooks.clients.install_command import is_ours_alone
 from dshhooks.clients.install_forms import Form
 from dshhooks.clients.settings_json import Path, inserted, removed, replaced
 from dshhooks.clients.settings_text import SettingsError, scan
@@ -32,6 +33,11 @@ class Found:
     command: str
     timeout: Any
     last: bool
+
+    @property
+    def alone(self) -> bool:
+        """Whether the command is ours and nobody else's: only then is it replaced or taken out."""
+        return is_ours_alone(self.command)
 
 
 def found(text: str, form: Form) -> list[Found]:
@@ -64,12 +70,12 @@ def added(text: str, form: Form, entries: Mapping[str, dict[str, Any]], *, only:
     there = found(text, form)
     for entry in there:
         command = _command(entries[entry.event], form) if entry.event in entries else entry.command
-        if command != entry.command:
+        if entry.alone and command != entry.command:
             text = replaced(text, (*entry.path, form.command), command)
     if only:
-        text = _without(text, [entry for entry in there if entry.event not in entries], None)
+        text = _without(text, [entry for entry in there if entry.alone and entry.event not in entries], None)
     for event, item in entries.items():
-        if all(entry.event != event for entry in there):
+        if not any(entry.alone and entry.event == event for entry in there):
             text = _with(text, form, event, item)
     return text
 
@@ -82,7 +88,7 @@ def taken_out(text: str, form: Form, original: str | None) -> str | None:
         form: How it is written.
         original: The file before our entries came, when that is known: lists and objects that were empty then stay.
     """
-    there = found(text, form)
+    there = [entry for entry in found(text, form) if entry.alone]
     if original is not None and _again(original, text, there, form) == text:
         return original
     rest = _without(text, there, original)

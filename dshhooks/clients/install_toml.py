@@ -37,19 +37,19 @@ def added(text: str, form: Form, entries: Mapping[str, dict[str, Any]], *, only:
     there = found(text, form)
     for entry in there:
         command = entries.get(entry.event, {}).get(form.command, entry.command)
-        if command != entry.command:
+        if entry.alone and command != entry.command:
             text = with_value(text, _index(entry), form.command, command)
     if only:
-        text = _without(text, [entry for entry in there if entry.event not in entries])
+        text = _without(text, [entry for entry in there if entry.alone and entry.event not in entries])
     for event, table in entries.items():
-        if all(entry.event != event for entry in there):
+        if not any(entry.alone and entry.event == event for entry in there):
             text = with_table(text, table)
     return text
 
 
 def taken_out(text: str, form: Form, original: str | None) -> str | None:
     """Return the text without our entries; ``None`` if there is nothing in it that was not ours."""
-    there = found(text, form)
+    there = [entry for entry in found(text, form) if entry.alone]
     if original is not None and _again(original, text, there) == text:
         return original
     rest = _without(text, there)

@@ -31,6 +31,26 @@ def _load(name: str) -> Any:
     return module
 
 
+def _end_unheld() -> None:
+    """End without a word if, by what is left of us, nothing waits for the answer to this event.
+
+    A turn goes on once at most: with the denial below Codex and Gemini would go on for ever. What comes back is told
+    apart by stdout alone; the denial itself is the one that depends on nothing.
+    """
+    import _signal  # type: ignore[import-not-found]  # built into the interpreter, and typeshed has no stub for it
+
+    _signal.signal(_signal.SIGALRM, _signal.SIG_DFL)
+    _signal.alarm(5)  # a stdin that nobody closes: ended by a signal, after which the shell says no
+    for name in ("denial", "recognise"):
+        _load(name)
+    said = b""
+    while piece := posix.read(0, 1 << 20):
+        said += piece
+    words = "\0".join(sys.argv[1:]).replace("--client=", "--client\0").partition("--client\0")[2]
+    if not any(_load("failure").failed(words.partition("\0")[0] or "auto", said, {}, _TEXT)):
+        posix._exit(0)
+
+
 def _last_resort() -> None:
     """Deny without any file of ours: Vibe's spelling for Vibe, else the portable denial (observed.md 2)."""
     # The option's value and nothing else: the same word in a path would have every other client run the tool.
@@ -49,4 +69,8 @@ if __name__ == "__main__":
     try:
         _load("courier").main(_load, sys.argv[1:])
     except BaseException:  # noqa: BLE001 - whatever it is, an exit code of ours must not be 1: that fails open
+        try:
+            _end_unheld()
+        except BaseException:  # noqa: BLE001 - so little is left that nothing is known of the event
+            pass
         _last_resort()

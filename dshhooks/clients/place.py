@@ -13,9 +13,11 @@ import sys
 
 __all__ = [
     "FORM",
+    "MISLEADING",
     "connect",
     "directory",
     "identity",
+    "interpreter",
     "is_own_socket",
     "is_private",
     "lock_path",
@@ -38,6 +40,9 @@ FORM = 1
 _OF_THE_CALL = (b"CLAUDE", b"AI_AGENT", b"CODEX_", b"GEMINI_", b"QWEN_", b"COPILOT_", b"OPENHANDS_", b"VIBE_",
                 b"OPENCODE", b"GIT_CONFIG_")  # fmt: skip
 _OF_THE_SHELL = (b"PWD", b"OLDPWD", b"SHLVL", b"_", b"COLUMNS", b"LINES")
+# Python takes its own path from these, with -I and -E as well (measured with 3.11 to 3.13): whoever sets one would
+# have another program judge. They are meant for whatever the agent runs, so nothing of ours is started with them.
+MISLEADING = (b"PYTHONEXECUTABLE", b"__PYVENV_LAUNCHER__")
 _SECRET = (b"KEY", b"TOKEN", b"SECRET", b"PASSWORD")
 
 # sun_path is 108 bytes on Linux and 104 elsewhere, with the closing zero.
@@ -54,9 +59,15 @@ def split_environment(environ: Mapping[bytes, bytes]) -> tuple[dict[bytes, bytes
         if name.startswith(_OF_THE_CALL) and not (secret and not name.startswith(b"CLAUDE_CODE_")):
             if not secret:
                 of_call[name] = value
-        elif name not in _OF_THE_SHELL:
+        elif name not in _OF_THE_SHELL and name not in MISLEADING:
             lasting[name] = value
     return lasting, of_call
+
+
+def interpreter() -> str:
+    """Return the program this process was started with, by its absolute path."""
+    first = sys.orig_argv[0]
+    return first if first.startswith("/") else sys.executable  # which variables may name: see MISLEADING
 
 
 def identity(switches: Sequence[bytes], cwd: bytes, lasting: Mapping[bytes, bytes], package: bytes) -> str:
@@ -69,7 +80,7 @@ def identity(switches: Sequence[bytes], cwd: bytes, lasting: Mapping[bytes, byte
         package: The folder this module was loaded from: one installation of dshhooks.
     """
     # The folder, not the file: python, python3 and python3.12 of one environment are the same interpreter.
-    folder = sys.executable.encode("utf-8", "surrogateescape").rpartition(b"/")[0]
+    folder = interpreter().encode("utf-8", "surrogateescape").rpartition(b"/")[0]
     facts = [b"%d %d" % (FORM, sys.hexversion), folder, package, cwd, b"%d" % len(switches), *switches]
     facts += [name + b"=" + lasting[name] for name in sorted(lasting)]
     # SipHash with two keys: names, not secrets. Only this user can put a socket where the name is looked up.

@@ -15,7 +15,7 @@ __all__ = ["arguments_for", "said_twice", "tool_name"]
 # Whatever runs a command, by names that no table of the bridge has.
 _SHELLS: Final = frozenset({
     "bash", "shell", "local_shell", "shell_command", "container.exec", "exec_command", "execute_bash",
-    "execute_command", "run_command", "run_shell_command", "terminal", "monitor", "process.start",
+    "execute_command", "run_command", "run_shell_command", "terminal", "monitor", "process.start", "powershell",
 })  # fmt: skip
 # Editors that are one tool: its `command` says what it does, and is none of a shell.
 _EDITORS: Final = frozenset({"file_editor", "str_replace_editor", "str_replace_based_edit_tool"})

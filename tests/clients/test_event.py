@@ -114,7 +114,7 @@ def test_one_thing_said_twice_alike_is_said_once():
     [
         ("codex", "shell"), ("codex", "local_shell"), ("codex", "shell_command"), ("codex", "exec_command"),
         ("qwen", "monitor"), ("claude", "Monitor"), ("openhands", "execute_bash"), ("vibe", "bash"),
-        ("vibe", "process.start"),
+        ("vibe", "process.start"), ("claude", "PowerShell"), ("copilot", "powershell"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(

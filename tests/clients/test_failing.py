@@ -11,6 +11,7 @@ import pytest
 from dshhooks.clients.answer import SILENT, Answer
 from dshhooks.clients.failure import failed
 from dshhooks.clients.service import HandleService
+from dshhooks.clients.state import MAX_CONTINUATIONS
 from hookspecs.decisions import Allow
 from hookspecs.errors import ConfigError
 from tests.clients.kit import AFTER, BEFORE, PROMPT, START, STOP, ask, plugin, request, sample, service, written
@@ -150,6 +151,21 @@ def test_a_failing_stop_is_told_once_and_then_ends_the_turn(client, tmp_path, mo
     first = ask_service(broken, client, sample(client, STOP[client]))
     assert written(first)["decision"] == "block"
     assert ask_service(broken, client, sample(client, STOP[client], stop_hook_active=True)) == SILENT
+
+
+@pytest.mark.parametrize("client", sorted(AFTER))
+def test_bytes_that_are_no_text_do_not_hide_an_observing_event(client):
+    """What a tool printed need not be UTF-8; a result is nothing to be denied."""
+    stdin = json.dumps(sample(client, AFTER[client])).encode()[:-1] + b', "more": "\xff"}'
+    assert ask(client, stdin) == SILENT
+
+
+@pytest.mark.parametrize("client", sorted(STOP))
+def test_bytes_that_are_no_text_do_not_keep_a_turn_going(client):
+    """The end of a turn is known and counted, although it cannot be judged: Codex and Gemini would go on for ever."""
+    stdin = json.dumps(sample(client, STOP[client])).encode()[:-1] + b', "more": "\xff"}'
+    answers = [ask(client, stdin) for _ in range(MAX_CONTINUATIONS + 1)]
+    assert (answers[-1].stdout, answers[-1].stderr, answers[-1].code) == (b"", b"", 0)
 
 
 @pytest.mark.parametrize("client", BEFORE)

@@ -220,6 +220,36 @@ class TestUpdate:
         claude.uninstall()
         assert claude.text == text
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "./audit.sh && dshhooks handle --client claude", "tee -a log | dshhooks handle", "true; dshhooks handle",
+            "/x/python -I -S /y/dshhooks/clients/lean.py --client claude || ./alarm.sh", "dshhooks handle > answer",
+            "grep -c 'dshhooks handle ' log", "dshhooks handle\n./audit.sh",
+        ],
+    )  # fmt: skip
+    def test_a_command_that_does_more_is_not_ours_to_change(self, claude, command):
+        """It was replaced by ours, and taken out with it: the file of somebody who had nothing else was gone."""
+        text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}})
+        claude.write(text)
+        assert any(command in warning for warning in claude.install().warnings)
+        groups = json.loads(claude.text)["hooks"]["PreToolUse"]
+        assert [hook["command"] for group in groups for hook in group["hooks"]] == [
+            command,
+            or_no(shell_command(argv_of("claude"))),
+        ]
+        claude.uninstall()
+        assert claude.text == text
+        assert any(command in warning for warning in claude.uninstall().warnings)
+
+    def test_of_more_than_us_in_toml(self, tmp_path):
+        """The same in Vibe's file."""
+        vibe = Folder(tmp_path, "vibe")
+        vibe.write(text := '[[hooks]]\nname = "a"\ntype = "pre_tool"\ncommand = "./audit.sh; dshhooks handle"\n')
+        vibe.install()
+        vibe.uninstall()
+        assert vibe.text == text
+
     def test_of_a_toml_entry(self, tmp_path):
         """The command of the table changes; what somebody added to it stays."""
         vibe = Folder(tmp_path, "vibe")

@@ -133,10 +133,20 @@ def test_nothing_in_the_working_directory_takes_the_place_of_anything(alone: Use
 @pytest.mark.parametrize("variable", [
     {"PYTHONHOME": "/nowhere"}, {"PYTHONPLATLIBDIR": "nowhere"}, {"PYTHONHASHSEED": "none"},
     {"PYTHONWARNINGS": "error"}, {"PYTHONOPTIMIZE": "2"}, {"PYTHONINSPECT": "1"}, {"PYTHONTRACEMALLOC": "none"},
+    {"PYTHONEXECUTABLE": "/nowhere/python"}, {"__PYVENV_LAUNCHER__": "/nowhere/python"},
 ], ids=str)  # fmt: skip
 def test_variables_for_another_python_change_nothing(alone: User, variable: dict[str, str]) -> None:
     """They are there for whatever the agent runs, not for what judges it."""
     assert alone.call("forbidden a", **variable).reason == "no: a"
+
+
+@pytest.mark.parametrize("name", ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"])
+def test_no_variable_says_which_program_judges(alone: User, name: str) -> None:
+    """Python takes its own path from them even where it is told to ignore its variables: a script answered for us."""
+    program = alone.project / "python"
+    program.write_text("#!/bin/sh\nprintf 'A 0 0 0\\n' >&3\n", encoding="utf-8")
+    program.chmod(0o700)
+    assert alone.call("forbidden a", **{name: str(program)}).reason == "no: a"
 
 
 BLOCKED = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
@@ -206,6 +216,25 @@ def test_a_missing_file_denies(tmp_path: Path, missing: str) -> None:
     done = run(clients / "lean.py", "--client", "claude", "--frobnicate", stdin=payload("fine"), DSHHOOKS_SERVE="0")
     assert b'"permissionDecision":"deny"' in done.stdout
     assert (done.code, bool(done.stderr)) in [(2, True), (0, False)]
+
+
+@pytest.mark.parametrize(
+    ("event", "held_up"),
+    [
+        ({"hook_event_name": "PreToolUse"}, True),
+        ({"hook_event_name": "PostToolUse"}, False),
+        ({"hook_event_name": "Stop", "stop_hook_active": False}, True),
+        ({"hook_event_name": "Stop", "stop_hook_active": True}, False),
+    ],
+    ids=str,
+)
+def test_the_last_resort_ends_as_the_event_that_it_is(tmp_path: Path, event: dict[str, object], held_up: bool) -> None:
+    """In the middle of an upgrade, say: results are not blocked, and Codex' turn does not go on for ever."""
+    clients = shutil.copytree(LEAN.parent, tmp_path / "clients")
+    (clients / "courier.py").write_text("raise ImportError\n", encoding="utf-8")
+    shutil.rmtree(clients / "__pycache__", ignore_errors=True)
+    done = run(clients / "lean.py", "--client", "codex", stdin=payload("fine", **event))
+    assert (done == Done(b"", b"", 0)) is not held_up
 
 
 @pytest.mark.parametrize("words", [("--client", "vibe"), ("--client=vibe",), ("--config", "/x", "--client", "vibe")])

@@ -57,9 +57,9 @@ def test_a_model_key_stays_with_the_plugins() -> None:
     assert place.split_environment(with_key) == (with_key, {})
 
 
-@pytest.mark.parametrize("name", [b"PWD", b"OLDPWD", b"SHLVL", b"_"])
+@pytest.mark.parametrize("name", [b"PWD", b"OLDPWD", b"SHLVL", b"_", *place.MISLEADING])
 def test_a_shells_bookkeeping_does_not_count(name: bytes) -> None:
-    """It differs between a terminal and an agent that mean the same."""
+    """It differs between a terminal and an agent that mean the same; what names another Python is for neither."""
     assert place.split_environment({**ENV, name: b"x"}) == (ENV, {})
 
 
