@@ -176,7 +176,7 @@ def _here() -> Path:
 def _read(file: Path) -> tuple[Any, str]:
     content = _bytes(file)
     try:
-        document = tomllib.loads(content.decode("utf-8"))
+        document = tomllib.loads(content.decode("utf-8-sig"))  # editors on Windows begin a file with a mark
     except (ValueError, RecursionError) as exc:  # not UTF-8, not TOML, a number or a nesting beyond Python's limits
         raise ConfigError(f"{file}: not valid TOML: {exc}") from exc
     if file.name == "pyproject.toml":

@@ -100,6 +100,12 @@ def test_an_empty_file_is_the_defaults(tmp_path, text):
     assert (config.source, config.store.url, config.plugins) == (str(file), None, PluginsConfig())
 
 
+def test_a_mark_at_the_beginning_is_no_text(tmp_path):
+    """Editors on Windows write one, and nobody sees it."""
+    (tmp_path / "dshhooks.toml").write_bytes(b"\xef\xbb\xbf[store]\nurl = 'x'\n")
+    assert load(tmp_path).store.url == "x"
+
+
 # -- finding -------------------------------------------------------------------------------------------------------
 
 
