@@ -15,6 +15,7 @@ from dshhooks.config import HarnessConfig, load_config
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.hooks import Hooks
 from dshhooks.engine.observe import described
+from dshhooks.engine.scope import current_loop, is_in_task_of, run_soon
 from dshhooks.plugins.manager import Plugins, load_plugins
 from dshhooks.tools.registry import ToolRegistry
 
@@ -48,6 +49,7 @@ class Harness:
     def __init__(self, config: HarnessConfig, hooks: Hooks, plugins: Plugins, tools: ToolRegistry) -> None:
         self.config, self.hooks, self.plugins, self.tools = config, hooks, plugins, tools
         self._tasks: Any = None
+        self._loop: Any = None
 
     @property
     def operations(self) -> Operations:
@@ -83,7 +85,7 @@ class Harness:
             harness.plugins.raise_problems()
         failure: BaseException | None = None
         async with anyio.create_task_group() as tasks:
-            harness._tasks = tasks
+            harness._tasks, harness._loop = tasks, current_loop()
             try:
                 harness._furnish(store)
                 yield harness
@@ -132,8 +134,14 @@ class Harness:
         return failures[0] if failures else None
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the background until it is done or the host closes; its failure is logged."""
-        self._tasks.start_soon(self._contained, work)
+        """Run a coroutine in the background until it is done or the host closes; its failure is logged.
+
+        From anywhere: who cancels an agent may be a signal handler, or another thread.
+        """
+        if is_in_task_of(self._loop):
+            self._tasks.start_soon(self._contained, work)
+        else:
+            run_soon(self._loop, lambda: self._tasks.start_soon(self._contained, work))
 
     async def _contained(self, work: Coroutine[Any, Any, Any]) -> None:
         from dshhooks.operations.context import adopt

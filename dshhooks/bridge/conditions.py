@@ -15,9 +15,9 @@ from attrs import frozen
 
 __all__ = ["Condition", "parse_condition"]
 
-_RULE: Final = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_RULE: Final = re.compile(r"([^\s()]+)(?:\s*\((.*)\))?", re.DOTALL)
 _COMMANDS: Final = re.compile(r"&&|\|\||[;|&\n(){}`]|\$\(")
-_ASSIGNMENTS: Final = re.compile(r"(?:[A-Za-z_]\w*=\S*\s+)+")
+_ASSIGNMENTS: Final = re.compile(r"(?:[A-Za-z_]\w*=(?:(?:[^\s\"']|\"[^\"]*\"|'[^']*')*|\S*)\s+)+")
 _MANY_LEAVES: Final = 1_000
 
 
@@ -36,7 +36,8 @@ class Condition:
             return True
         cwd = payload.get("cwd")
         folder = cwd if isinstance(cwd, str) else ""
-        return any(_fits(self.pattern, text, folder) for text in _texts(payload.get("tool_input")))
+        texts = _texts(payload.get("tool_input"))
+        return any(text is None or _fits(self.pattern, text, folder) for text in texts)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -46,14 +47,17 @@ def parse_condition(rule: str) -> Condition:
     Raises:
         ValueError: It is neither ``Tool`` nor ``Tool(pattern)``.
     """
-    found = _RULE.fullmatch(rule)
+    found = _RULE.fullmatch(rule.strip())
     if found is None:
         raise ValueError(f"{rule!r} is no permission rule: write Tool or Tool(pattern)")
     return Condition(found[1], found[2])
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in the input, at any depth, without recursion."""
+def _texts(value: Any) -> Iterator[str | None]:
+    """Every text in the input, at any depth, without recursion; ``None`` for the rest when it is too much to look at.
+
+    The one that counts may be in that rest: the model writes the input, and knows no better place to hide it.
+    """
     pending, seen = [value], 0
     while pending and seen < _MANY_LEAVES:
         item = pending.pop()
@@ -62,8 +66,10 @@ def _texts(value: Any) -> Iterator[str]:
             yield item
         elif isinstance(item, Mapping):
             pending.extend(item.values())
-        elif isinstance(item, list):
+        elif isinstance(item, (list, tuple)):
             pending.extend(item)
+    if pending:
+        yield None
 
 
 def _fits(pattern: str, text: str, folder: str) -> bool:
@@ -75,9 +81,10 @@ def _fits(pattern: str, text: str, folder: str) -> bool:
 
 def _of_domain(domain: str, text: str) -> bool:
     try:
-        host = urlsplit(text).hostname or ""
+        host = (urlsplit(text).hostname or "").rstrip(".")  # with a dot at its end it is the same host
     except ValueError:
         return False
+    domain = domain.lower().rstrip(".")
     return host == domain or host.endswith(f".{domain}")
 
 

@@ -42,11 +42,16 @@ class Detached:
         return len(self._running)
 
     def start(self, run: Callable[[], Awaitable[object]], owner: str = "") -> bool:
-        """Start a run for ``owner``, a session or nobody; ``False``: too many run. What it raises is logged."""
+        """Start a run for ``owner``, a session or nobody; ``False``: too many run. What it raises is logged.
+
+        Raises:
+            OSError: There is no file left for a loop to run it in.
+            RuntimeError: The same of threads, or that loop has just ended; nothing was started.
+        """
         with self._lock:
             if len(self._running) >= self._most:
                 return False
-            if self._loop is None:
+            if self._loop is None or not self._loop[1].is_alive():
                 self._loop = _started()
                 _open.add(self)
             future = self._loop[0].start_task_soon(run)
@@ -84,6 +89,10 @@ def _started() -> tuple[BlockingPortal, threading.Thread]:
     """Start a thread with a loop, and return it with the way into it.
 
     A daemon thread: a host that forgets to close us ends when it ends, and not when the slowest hook does.
+
+    Raises:
+        OSError: The loop could not be made: no file is left.
+        RuntimeError: The thread could not be.
     """
     ready: Future[BlockingPortal] = Future()
 
@@ -92,7 +101,15 @@ def _started() -> tuple[BlockingPortal, threading.Thread]:
             ready.set_result(portal)
             await portal.sleep_until_stopped()
 
-    thread = threading.Thread(target=anyio.run, args=(serve,), name="dshhooks: hooks nobody waits for", daemon=True)
+    def run() -> None:
+        try:
+            anyio.run(serve)
+        except BaseException as exc:
+            if ready.done():
+                raise
+            ready.set_exception(exc)  # whoever waits for the loop would wait for ever
+
+    thread = threading.Thread(target=run, name="dshhooks: hooks nobody waits for", daemon=True)
     thread.start()
     return ready.result(), thread
 

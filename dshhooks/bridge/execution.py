@@ -67,8 +67,12 @@ class Runner:
         return _ABORTED
 
     def _started(self, job: Job, session: str) -> RawResult:
-        if self._detached.start(lambda: self._alone(job), session):
-            return RawResult(detached=True)
+        try:
+            if self._detached.start(lambda: self._alone(job), session):
+                return RawResult(detached=True)
+        except (OSError, RuntimeError) as exc:
+            what = f"nothing could be started to run it beside the host: {described(exc)}"
+            return RawResult(failure="spawn-failed", error=what)
         most = self._options.limits.detached
         return RawResult(failure="spawn-failed", error=f"{most} hooks nobody waits for run already: it was not started")
 

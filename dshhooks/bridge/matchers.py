@@ -37,7 +37,9 @@ _UNSUPPORTED: Final = re.compile(
 )
 _NAMED: Final = re.compile(r"\(\?<(?![=!])")
 _BACK: Final = re.compile(r"\\k<(\w+)>")
-_EMPTY_ALTERNATIVE: Final = re.compile(r"^\|+|(?<!\\)\|+$|(?<=[^\\|]\|)\|+")
+# Each alternative begins at the beginning of a run of bars, or behind an escaped one: begun anywhere in it, a long run
+# would be read again and again.
+_EMPTY_ALTERNATIVE: Final = re.compile(r"^\|+|(?:(?<![\\|])|(?<=\\\|))\|+$|(?:(?<=[^\\|]\|)|(?<=\\\|\|))\|+")
 # `(a+)+` is `(a+)` to a test of membership, and takes exponentially longer to fail.
 _NESTED: Final = re.compile(r"(?<!\\)\(((?:\?:)?(?:\\?\w|\.|\\[.\-]|\[[^\[\]\\]+\]))([+*])\)([+*])")
 

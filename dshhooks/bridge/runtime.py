@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Final
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -23,6 +23,7 @@ from dshhooks.bridge.handlers.table import Handlers
 from dshhooks.bridge.history import History
 from dshhooks.bridge.merge import load, unusable
 from dshhooks.bridge.model import Configuration, Diagnostic, Explanation, Group, Source, Verdict
+from dshhooks.bridge.once import Once
 from dshhooks.bridge.options import BridgeOptions
 from dshhooks.bridge.outcomes import Dispatch
 from dshhooks.bridge.payloads import check_payload
@@ -34,9 +35,6 @@ from hookspecs.signal import NEVER, CancelSignal
 __all__ = ["HookRuntime", "Watch"]
 
 log = logging.getLogger("dshhooks.bridge")
-
-# Sessions that ended without saying so are forgotten, the oldest first.
-_MANY_SESSIONS: Final = 1_000
 
 
 class HookRuntime:
@@ -63,7 +61,7 @@ class HookRuntime:
         self._environ = environ
         self._detached = Detached(self.options.limits.detached)
         self._runner = Runner(self.options, self.handlers, self._detached)
-        self._used: dict[str, set[str]] = {}
+        self._once = Once()
         self._reported: set[tuple[str, str]] = set()
         self._pipes: dict[str, bytes] = {}
         self.configuration = Configuration()
@@ -106,6 +104,7 @@ class HookRuntime:
         read = load(self.options, trusted=trusted, kinds=self.handlers.kinds, environ=self._environ, pipes=self._pipes)
         if unusable(read) is not None and self.configuration.sources and self.unusable is None:
             read = evolve(self.configuration, diagnostics=map(_kept, read.diagnostics))
+        self._once.renew(self.configuration, read)
         self.configuration = _with_doubts(read, store)
         self._report()
         return list(self.configuration.diagnostics)
@@ -136,7 +135,7 @@ class HookRuntime:
         """
         given = check_payload(payload)
         verdicts = select(self.configuration, event, given, subject=subject, options=self.options,
-                          used=self._used.get(session_of(given), ()))  # fmt: skip
+                          used=self._once.used(session_of(given)))  # fmt: skip
         return [_explanation(verdict) for verdict in verdicts]
 
     # -- running ---------------------------------------------------------------------------------------------------
@@ -182,25 +181,19 @@ class HookRuntime:
         )
         if subject is None and row.name in TOOL_EVENTS and not subject_of(row, given):
             log.debug("%s: the payload names no tool, so only groups that match everything run", event)
-        if row.name == "session:end" and session_of(given):
-            self._detached.abort(session_of(given))
-        runs = await work.runs(self._selected(event, given, subject, signal))
+        session = session_of(given)
+        if row.name == "session:end" and session:
+            self._detached.abort(session)
+        verdicts = matching(self.configuration, event, given, subject=subject, options=self.options,
+                            used=self._once.used(session))  # fmt: skip
+        taken = self._once.take(session, verdicts)
+        try:
+            runs = await work.runs(verdicts)
+        finally:
+            self._once.give_back(session, taken - work.started)
         if row.name == "session:end":
-            self._used.pop(session_of(given), None)
+            self._once.end(session)
         return Dispatch(row.name, fold([run.outcome for run in runs], row.name), runs)
-
-    def _selected(self, event: str, payload: Mapping[str, Any], subject: str | None, signal: CancelSignal | None
-                  ) -> list[Verdict]:  # fmt: skip
-        """Return what runs now, and remember those that run once: before anything waits, so that nobody else does."""
-        session = session_of(payload)
-        used = self._used.get(session, frozenset[str]())
-        verdicts = matching(self.configuration, event, payload, subject=subject, options=self.options, used=used)
-        once = {verdict.hook.id for verdict in verdicts if verdict.hook.once}
-        if once and not (signal is not None and signal.aborted):
-            self._used.setdefault(session, set()).update(once)
-            while len(self._used) > _MANY_SESSIONS:
-                del self._used[next(iter(self._used))]
-        return verdicts
 
     def _folder(self, cwd: str | os.PathLike[str] | None) -> str:
         try:

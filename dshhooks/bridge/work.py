@@ -6,7 +6,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import anyio
 from attrs import field, frozen
@@ -22,6 +22,9 @@ from dshhooks.bridge.payloads import Payloads
 from hookspecs.signal import CancelSignal
 
 __all__ = ["Watch", "Work", "session_of"]
+
+
+_NOT_STARTED: Final = frozenset({"spawn-failed", "config"})
 
 
 class Watch(Protocol):
@@ -64,6 +67,7 @@ class Work:
     history: History
     watch: Watch | None = None
     id: str = field(init=False, factory=lambda: secrets.token_hex(8))
+    started: set[str] = field(init=False, factory=set)  # hooks that were given their run, by id
 
     async def runs(self, verdicts: list[Verdict]) -> list[Run]:
         """Run the hooks and return their runs in the order of the configuration, however they ended."""
@@ -83,11 +87,15 @@ class Work:
         job = self._job(verdict)
         if self.watch is not None:
             self.watch.began(job.hook)
+        if not self.signal.aborted:
+            self.started.add(job.hook.id)
         try:
             run = await self.runner.run(job, self.event, self.dispatched, self.signal, session_of(self.payload))
-        except anyio.get_cancelled_exc_class():
+        except BaseException:  # a cancellation, which trio's nurseries raise in a group; or an interrupt
             self._ended(self.runner.aborted(job, self.event, self.dispatched))
             raise
+        if run.outcome.failure in _NOT_STARTED:
+            self.started.discard(job.hook.id)
         self._ended(run)
         return run
 

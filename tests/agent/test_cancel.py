@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextvars import Context
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import attrs
 import pytest
+from anyio.lowlevel import checkpoint, current_token
 
 from dshhooks.agent import handle
 from dshhooks.agent.causes import DisposedCause, ParentCause, UserCause, interrupt_reason_of
@@ -199,6 +202,42 @@ async def test_a_hook_that_ignores_the_cancel_is_cancelled_in_the_end(seam: str,
         agent.cancel()
         await agent.when_idle()
         assert unwound.is_set()
+        assert reasons(agent.session) == ["aborted"]
+
+
+def from_the_loop(fn: Any) -> None:
+    """Call it the way a signal handler is called: by the loop, in no task, and in a context of nobody's."""
+    loop: Any = current_token().native_token
+    soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+    Context().run(soon, fn)
+
+
+@pytest.mark.parametrize("how", ["callback", "thread"])
+@pytest.mark.parametrize("hook", ["agent_pre_step", "tools_pre_execute"])
+async def test_a_cancel_from_outside_of_every_task(hook: str, how: str, monkeypatch: Any) -> None:
+    """From a signal handler or another thread it ends a hook that hangs just the same; observers may wait there."""
+    monkeypatch.setattr(handle, "GRACE", 0.01)
+    waiting, told = anyio.Event(), anyio.Event()
+
+    async def hang() -> None:
+        waiting.set()
+        await anyio.sleep_forever()
+
+    async def observe() -> None:
+        await checkpoint()
+        told.set()
+
+    plugin = Plugin(**{hook: hang, "agent_cancel_requested": observe})
+    async with host(plugin, steps=[CallTools([("wait", {})])], tools=[tool("wait")]) as h:
+        agent = await h.agent()
+        agent.followup("one")
+        await waiting.wait()
+        if how == "thread":
+            await anyio.to_thread.run_sync(agent.cancel)
+        else:
+            from_the_loop(agent.cancel)
+        await agent.when_idle()
+        await told.wait()
         assert reasons(agent.session) == ["aborted"]
 
 

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from dshhooks.bridge import BridgeOptions, HookInvoked, HookPlugin, HookPluginOptions, HookResult, HookRuntime
+from dshhooks.bridge.handlers.table import Handlers
 from dshhooks.bridge.journal import register
 from dshhooks.bridge.lives import Life
 from dshhooks.bridge.workspaces import Workspaces
@@ -207,3 +208,29 @@ async def test_a_watch_hears_of_a_cancelled_run(tmp_path):
         watch.began = began
         tasks.start_soon(lambda: made.dispatch("PreToolUse", {"tool_name": "x"}, watch=watch))
     assert watch.heard == [("began", "sleep 60"), ("ended", "sleep 60", None, "aborted")]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["trio"])
+async def test_a_watch_hears_of_a_run_cancelled_in_a_nursery(tmp_path):
+    """As a connection is while it is made: trio raises the cancellation of its tasks in a group."""
+    import anyio
+    import trio
+
+    waiting, watch, handlers = anyio.Event(), Watching(), Handlers()
+
+    class Connecting:
+        async def run(self, job):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(trio.sleep_forever)
+                waiting.set()
+                await trio.sleep_forever()
+
+    handlers.register("connecting", Connecting())
+    made = runtime(tmp_path, {"type": "connecting", "command": "c"}, handlers=handlers)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: made.dispatch("PreToolUse", {"tool_name": "x"}, watch=watch))
+        await waiting.wait()
+        tasks.cancel_scope.cancel()
+    assert watch.heard == [("began", "c"), ("ended", "c", None, "aborted")]
+    assert [record["outcome"] for record in made.history.recent] == ["aborted"]

@@ -53,6 +53,11 @@ class TestEveryReading:
         assert not fits(pattern, "Write", dialect, profile)
         assert fits(pattern, "Bash", dialect, profile) == ("Bash" in pattern)
 
+    def test_an_empty_alternative_behind_an_escaped_bar(self, dialect, profile):
+        """The bar itself stays, and what follows it is no match-all; however many follow, they are read once."""
+        for pattern in (r"x\|\|\|y", r"x\||y", r"x\|||y", r"x\|||", r"x\||", "x\\" + "|" * 200_000 + "y"):
+            assert not fits(pattern, "Bash", dialect, profile)
+
     def test_white_space_is_no_match_all(self, dialect, profile):
         """A pattern of white space fits no name, nor one that has a blank in it."""
         for pattern in (" ", "  ", "\t", "\n"):

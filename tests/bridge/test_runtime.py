@@ -19,6 +19,7 @@ from dshhooks.bridge.history import History, read_history
 from dshhooks.bridge.options import BridgeOptions
 from dshhooks.bridge.runtime import HookRuntime
 from dshhooks.bridge.trust import trust_store
+from hookspecs.signal import CancelSource
 from tests.bridge.kit import write
 from tests.bridge.runtime_kit import alive, hooks_on, pid_in, python, runtime, shell, until
 
@@ -154,6 +155,44 @@ async def test_once_also_when_two_come_at_the_same_time(tmp_path):
     assert lines(tmp_path) == ["ran"]
 
 
+@pytest.mark.parametrize("how", ["cancelled", "aborted"])
+async def test_once_is_not_used_up_by_a_dispatch_that_stops_before_it(tmp_path, how):
+    """A guard that was never started still guards; one that was started has had its run."""
+    hooks = shell("echo ran >> first; sleep 60", once=True), says("guard") | {"once": True}
+    made, source = runtime(tmp_path, *hooks), CancelSource()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: made.dispatch("PreToolUse", {"session_id": "s"}, signal=source.signal))
+        await until(lambda: lines(tmp_path, "first"))
+        tasks.cancel_scope.cancel() if how == "cancelled" else source.abort("enough")
+    assert lines(tmp_path) == []
+    assert (await made.dispatch("PreToolUse", {"session_id": "s"})).outcome.decision == "deny"
+    assert not (await made.dispatch("PreToolUse", {"session_id": "s"})).runs
+    assert (lines(tmp_path, "first"), lines(tmp_path)) == (["ran"], ["guard"])
+
+
+async def test_once_is_not_used_up_by_what_cannot_start(tmp_path):
+    """Otherwise the first call is denied for it, and the next one passes unasked."""
+    made = runtime(tmp_path, shell("exit 2", once=True, onError="block", cwd="later"))
+    for _ in range(2):
+        (run,) = (await made.dispatch("PreToolUse", {"session_id": "s"})).runs
+        assert (run.outcome.failure, run.outcome.decision) == ("spawn-failed", "deny")
+    (tmp_path / "later").mkdir()
+    (run,) = (await made.dispatch("PreToolUse", {"session_id": "s"})).runs
+    assert (run.outcome.failure, run.outcome.decision) == (None, "deny")
+    assert not (await made.dispatch("PreToolUse", {"session_id": "s"})).runs
+
+
+async def test_once_after_reloading(tmp_path):
+    """A hook that stands where another one stood has not run; one that is as it was has."""
+    same, old, new = shell("echo same >> order", once=True), shell("true", once=True), says("new") | {"once": True}
+    made = runtime(tmp_path, same, old)
+    await made.dispatch("PreToolUse", {"session_id": "s"})
+    write(Path(made.sources[0].file), hooks_on("PreToolUse", same, new))
+    made.reload()
+    await made.dispatch("PreToolUse", {"session_id": "s"})
+    assert lines(tmp_path) == ["same", "new"]
+
+
 async def test_a_session_that_ends_is_forgotten(tmp_path):
     """One that starts again under the same id runs its hooks again."""
     made = runtime(tmp_path, shell("echo ran >> order", once=True))
@@ -214,6 +253,41 @@ async def test_a_flood_of_hooks_nobody_waits_for(tmp_path, on_error, decision):
         await made.dispatch("SessionEnd", {"session_id": "s"})
         await until(lambda: not len(made._detached))
         assert (await made.dispatch("PreToolUse")).runs[0].outcome.detached
+
+
+CROWDED = """
+import anyio, os, resource, sys
+from dshhooks.bridge import BridgeOptions, HookRuntime
+
+async def main():
+    runtime = HookRuntime(BridgeOptions(config_path=sys.argv[1], cwd=sys.argv[2]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    taken = []
+    try:
+        while True:
+            taken.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        pass
+    (run,) = (await runtime.dispatch("PreToolUse")).runs
+    for number in taken:
+        os.close(number)
+    (again,) = (await runtime.dispatch("PreToolUse")).runs
+    await runtime.aclose()
+    print(run.outcome.failure, run.outcome.decision, again.outcome.detached)
+    print(run.error)
+
+anyio.run(main, backend=sys.argv[3])
+"""
+
+
+def test_no_file_left_for_hooks_nobody_waits_for(tmp_path, anyio_backend):
+    """That one is a failure of the hook like any other; the host does not hang, and starts the next one."""
+    made = runtime(tmp_path, shell("true", **{"async": True, "onError": "block"}))
+    argv = [sys.executable, "-c", CROWDED, made.sources[0].file, str(tmp_path), anyio_backend]
+    ended = subprocess.run(argv, capture_output=True, text=True, env=ENVIRON, timeout=60, check=True)
+    said, error = ended.stdout.splitlines()
+    assert said == "spawn-failed deny True"
+    assert "Too many open files" in error
 
 
 async def test_closing_ends_what_runs_on_its_own(tmp_path):

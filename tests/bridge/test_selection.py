@@ -102,7 +102,8 @@ class TestCondition:
             ("Bash(git push)", "git push x", False), ("Bash(npm run *)", "npm run test", True),
             ("Bash(rm *)", "cd /tmp && rm -rf x", True), ("Bash(rm *)", "true; rm x", True),
             ("Bash(rm *)", "A=1 B=2 rm x", True), ("Bash(rm *)", "echo $(rm x)", True),
-            ("Bash(rm *)", "echo rm x", False),
+            ("Bash(rm *)", "A='x y' B=\"\"z rm x", True), ("Bash(rm *)", "A=it's rm x", True),
+            ("Bash(rm *)", "echo rm x", False), ("Bash(rm *)", "A='rm x' echo", False),
             ("Bash(* --force)", "git push --force", True), ("Bash(git * --force)", "git push --force", True),
             ("Bash(a*b*c)", "abc", True), ("Bash(a*b*c)", "acb", False), ("Bash(ab*ba)", "aba", False),
         ],
@@ -128,8 +129,9 @@ class TestCondition:
     def test_domains(self):
         """A domain fits its hosts and those below it."""
         rule = parse_condition("WebFetch(domain:example.com)")
-        for url in ("https://example.com/x", "https://a.example.com"):
+        for url in ("https://example.com/x", "https://a.example.com", "https://EXAMPLE.com", "https://example.com./x"):
             assert rule.holds("WebFetch", {"tool_input": {"url": url}})
+            assert parse_condition("WebFetch(domain:Example.com.)").holds("WebFetch", {"tool_input": {"url": url}})
         for url in ("https://badexample.com", "http://[", "example.com"):
             assert not rule.holds("WebFetch", {"tool_input": {"url": url}})
 
@@ -144,6 +146,22 @@ class TestCondition:
         assert parse_condition("MultiEdit(secret*)").holds("MultiEdit", payload)
         for tool_input in ({}, None, 3, []):
             assert not parse_condition("MultiEdit(secret*)").holds("MultiEdit", {"tool_input": tool_input})
+
+    def test_more_than_is_looked_at(self):
+        """The text that counts may be in the rest, so the hook runs; a model cannot hide a command behind others."""
+        rule, many = parse_condition("Bash(rm *)"), list(range(1_000))
+        for tool_input in ({"command": "rm x", "more": many}, {"more": many, "command": "rm x"}, {"more": [many] * 9}):
+            assert rule.holds("Bash", {"tool_input": tool_input})
+        assert not rule.holds("Bash", {"tool_input": {"command": "ls", "more": many[:900]}})
+
+    def test_any_list(self):
+        """A host in Python may say a list as a tuple."""
+        assert parse_condition("Bash(rm *)").holds("Bash", {"tool_input": {"argv": ("rm x",)}})
+
+    def test_long_rules_are_read_quickly(self):
+        """A checkout's file is read before anybody trusts it: this one took longer than anybody waits."""
+        with pytest.raises(ValueError, match="permission rule"):
+            parse_condition(f"Bash{' ' * 1_000_000}x")
 
     def test_many_stars_end_quickly(self):
         """Trying every way a pattern could fit would outlast whoever waits for the test."""

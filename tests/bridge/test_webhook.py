@@ -232,6 +232,29 @@ async def test_an_answer_in_another_encoding(tmp_path, encodings):
     assert repr(", ".join(encodings)) in str(run.error)
 
 
+DENY = b'{"decision": "block", "reason": "no"}'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [gzip.compress(DENY)[:-12], gzip.compress(DENY[:14]) + gzip.compress(DENY[14:]), gzip.compress(b"{}") + b"x"],
+    ids=["cut", "in two parts", "followed"],
+)
+async def test_a_packed_answer_that_is_not_whole(tmp_path, data):
+    """What is missing, or follows, may say no: a failure, and not the little that could be read."""
+    with serving(answer=packed(data, "gzip")) as server:
+        run = await one(tmp_path, webhook(server, onError="block"))
+    assert (run.outcome.failure, run.outcome.decision) == ("http", "deny")
+    assert "packed answer" in str(run.error)
+
+
+async def test_nothing_packed(tmp_path):
+    """An empty answer is one, whatever it says of its encoding."""
+    with serving(answer=packed(b"", "gzip")) as server:
+        run = await one(tmp_path, webhook(server, onError="block"))
+    assert (run.outcome.failure, run.outcome.decision) == (None, "none")
+
+
 async def test_an_answer_that_is_not_what_it_says(tmp_path):
     """A failure like any other."""
     with serving(answer=packed(b"hello", "gzip")) as server:

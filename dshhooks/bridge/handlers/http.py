@@ -7,7 +7,7 @@ import ssl
 import zlib
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 import anyio
@@ -63,6 +63,7 @@ async def post(url: str, body: bytes, headers: Mapping[str, str], *, limit: int)
         return RawResult(failure="http", error=f"POST {address}: {str(exc) or type(exc).__name__}")
     if not 200 <= status < 300:
         return RawResult(failure="http", error=f"POST {address}: {_refusal(status, bytes(read.kept))}")
+    read.end()
     if read.broken:
         return RawResult(failure="http", error=f"POST {address}: {read.broken}")
     return Answer(bytes(read.kept[:limit]), len(read.kept) > limit)
@@ -79,23 +80,36 @@ class _Body:
         self.broken = ""
         self._most = limit + 1
         self._unpack: Callable[[bytes, int], bytes] = lambda piece, most: piece[:most]
+        self._packed: Any = None
+        self._came = False
 
     def open(self, encoding: str) -> None:
         """Take note of how it is packed."""
         name = encoding.strip().lower()
         if name in ("gzip", "x-gzip"):
-            self._unpack = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress
+            self._packed = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+            self._unpack = self._packed.decompress
         elif name not in ("", "identity"):
             self.broken = f"the answer is encoded as {encoding!r}, which was not asked for"
 
     def take(self, piece: bytes) -> bool:
         """Take a piece and say whether there is room for more. Nothing is raised: httpx is not unwound by that."""
         room = 0 if self.broken else self._most - len(self.kept)
+        self._came = self._came or bool(piece)
         try:
             self.kept += self._unpack(piece, room) if room else b""
         except zlib.error as exc:
             self.broken = f"the answer cannot be unpacked: {exc}"
+        if self._packed is not None and self._packed.unused_data:
+            # It may be the rest of the answer, packed for itself; and zlib keeps it, however much comes.
+            self.broken = "something follows the packed answer"
         return len(self.kept) < self._most and not self.broken
+
+    def end(self) -> None:
+        """Take note of the end: the beginning of a packed answer is none."""
+        whole = self._packed is None or self._packed.eof or not self._came
+        if not whole and not self.broken and len(self.kept) < self._most:
+            self.broken = "the packed answer ends in the middle"
 
 
 def _refusal(status: int, body: bytes) -> str:
