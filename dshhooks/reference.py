@@ -51,7 +51,8 @@ LIFECYCLE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 )  # fmt: skip
 
 AUTHORITIES: Final[dict[Authority, str]] = {
-    Authority.DECIDE: "answers with a typed decision; the first answer wins, wrappers may change it; fails closed",
+    Authority.DECIDE: "answers with a typed decision; the first answer wins (in `tools_pre_execute` the strictest), "
+    "wrappers may change it; fails closed",
     Authority.REFUSE: "says no or nothing; nobody can undo a no; fails closed",
     Authority.WRAP: "stands around a body, may answer in its place; fails closed",
     Authority.OBSERVE: "hears of something frozen; cannot change it; failures are logged",

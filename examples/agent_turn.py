@@ -13,7 +13,7 @@ async def add(a: int, b: int) -> int:
 
 async def main():
     script = ScriptedAdapter([CallTools([("add", {"a": 1, "b": 2})]), Say("It is three.")])
-    # HarnessConfig() is an empty configuration; without it, the nearest dshhooks.toml counts.
+    # HarnessConfig(): installed plugins take part, and no dshhooks.toml counts; without it, the nearest one does.
     async with Harness.open(HarnessConfig()) as harness:
         harness.tools.register(add)
         harness.llm.register_adapter(["scripted"], script)

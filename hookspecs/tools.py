@@ -114,7 +114,8 @@ class ToolsHooks:
             result: the immutable result so far.
 
         Returns: ``Accept()`` keeps it, ``Accept(content=...)`` changes what the model reads, ``Accept(value=...)``
-            replaces the value of a success, ``Block(feedback)`` makes it a failure. First answer wins.
+            replaces the value of a success, ``Block(feedback)`` makes it a failure. First answer wins. Each may add
+            messages behind the result: ``contexts=[HookContext(text, PluginSource("my-plugin"))]``.
 
         Authority: decide.
 

@@ -46,7 +46,7 @@ def validate(flags: Flags, strict: bool, as_json: bool) -> None:
     sys.exit(1 if any(note.level in failing for note in notes) else 0)
 
 
-@bridge.command()
+@bridge.command(short_help="Run the hooks of one event and print their answer.")
 @click.option("--event", required=True, metavar="NAME", help="Any dialect's name of it.")
 @click.option("--payload", metavar="FILE", help="JSON; default: stdin.")
 @click.option("--subject", metavar="TEXT", help="What matchers are compared with; default: from the payload.")

@@ -15,7 +15,10 @@ __all__ = ["mock_llm"]
 @click.option("--status", type=click.IntRange(200, 599), default=200, metavar="N", help="Answer with this HTTP status.")
 @click.option("--raw", metavar="TEXT", help="Answer everything with this text.")
 def mock_llm(port: int, deny_on: str, fence: bool, delay: float, status: int, raw: str | None) -> None:
-    """Serve an OpenAI-compatible model on 127.0.0.1 until interrupted.
+    """Serve an OpenAI-compatible model on 127.0.0.1 until interrupted; it answers by rule.
+
+    A prompt with a line `call TOOL {"argument": "value"}` makes it ask for that call, and then say what the tool said;
+    one about files asks for a listing; any other is repeated. A request without tools is a question to an oracle.
 
     The first line on stdout is the port.
     """

@@ -65,7 +65,8 @@ def render_overview() -> str:
 
 def _compared(row: Client) -> tuple[str, ...]:
     page = f"[{row.display}]({row.name}.md)"
-    contexts = f"{len(row.context)} kinds of events" if row.context else "no"
+    kinds = "kind of event" if len(row.context) == 1 else "kinds of events"
+    contexts = f"{len(row.context)} {kinds}" if row.context else "no"
     return page, "yes", _yes(row.can_ask), row.feedback, contexts, _yes(row.can_continue), f"{row.timeout:g} s"
 
 
@@ -84,7 +85,7 @@ def render(row: Client) -> str:
 
 
 def _abilities(row: Client) -> list[str]:
-    ask = "yes" if row.can_ask else "no: an `Ask` is a denial that says so"
+    ask = "a person is asked" if row.can_ask else "no: an `Ask` is a denial that says so"
     contexts = ", ".join(_KINDS[kind] for kind in _KINDS if kind in row.context) or "nowhere; it is dropped and logged"
     return list(_table(("what a plugin does", "what the client does"), (
         ("`Deny`, a guard's reason", "the call does not run; the model is told why"),
@@ -101,8 +102,8 @@ def _abilities(row: Client) -> list[str]:
 def _continuing(row: Client) -> str:
     if not row.can_continue:
         return "nothing: its turns end when they end"
-    own = "for ever" if row.continuation_cap is None else f"up to {row.continuation_cap} times"
-    return f"goes on, at most {MAX_CONTINUATIONS} times in a row (by itself it would {own})"
+    own = "none" if row.continuation_cap is None else str(row.continuation_cap)
+    return f"goes on, at most {MAX_CONTINUATIONS} times in a row (its own limit: {own})"
 
 
 def _events(row: Client) -> Iterator[str]:

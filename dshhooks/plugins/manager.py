@@ -135,7 +135,7 @@ class _Loading:
         found = self.found.get(name)
         where = (found.distribution, found.version) if found is not None else ("", "")
         self.statuses[name] = PluginStatus(name, *where, status, reason)
-        if status in ("failed", "duplicate"):
+        if status in ("failed", "duplicate") and reason not in self.problems:  # those stop the start, and are told then
             # Said here because it may have been a policy: nothing else tells that nobody asks it now.
             log.warning("plugin %r was not loaded; unless it is required, the host runs without it: %s", name, reason)
 
@@ -147,8 +147,8 @@ class _Loading:
         try:
             self.ready[name] = self._made(import_plugin(found), name)
         except ConfigError as exc:
-            self._note(name, "failed", str(exc))
             self.problems.append(str(exc))
+            self._note(name, "failed", str(exc))
         except PluginError as exc:
             self._note(name, "failed", str(exc))
 

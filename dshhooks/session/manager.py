@@ -381,7 +381,10 @@ class Sessions:
 
 
 def _taken(session_id: str) -> HarnessError:
-    return HarnessError(f"there already is a session {session_id!r}", "SESSION_ALREADY_EXISTS")
+    return HarnessError(
+        f"there already is a session {session_id!r}; use the one that is there, or choose another id",
+        "SESSION_ALREADY_EXISTS",
+    )
 
 
 def _not_live(session: Session) -> HarnessError:

@@ -119,7 +119,10 @@ class SessionStore(ABC):
         check_header(header)
         async with self._turn(header.id):
             if header.id in self._created or await self._run(lambda: self.has(header.id)):
-                raise HarnessError(f"there already is a session {header.id!r}", "SESSION_ALREADY_EXISTS")
+                raise HarnessError(
+                    f"there already is a session {header.id!r}; resume it, or choose another id",
+                    "SESSION_ALREADY_EXISTS",
+                )
             self._created[header.id] = header
 
     async def append(self, session_id: str, events: Iterable[Event]) -> None:

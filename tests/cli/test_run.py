@@ -52,7 +52,7 @@ def test_without_a_model_a_script_answers_and_says_so(bare):
     done = bare.run("run", "hello")
     assert done.code == 0
     assert done.out.strip()
-    assert "note: no model is configured" in done.err
+    assert "note: no provider is configured" in done.err
     assert "session session-1" in done.err
 
 
