@@ -231,8 +231,8 @@ def with_switches(config: HarnessConfig, only: str | None, disable: str | None, 
     switches = evolve(
         given,
         only=split_names(only) if only is not None else given.only,
-        disable=split_names(disable) if disable is not None else given.disable,
-        # The command line wins: naming plugins on it is said later than DSHHOOKS_NO_PLUGINS.
+        # The command line wins: naming plugins on it is said later than DSHHOOKS_DISABLE and DSHHOOKS_NO_PLUGINS.
+        disable=split_names(disable) if disable is not None else given.disable if only is None else (),
         none=none or (given.none and only is None),
     )
     return evolve(config, switches=switches)

@@ -19,10 +19,10 @@ from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described, observe_now
 from dshhooks.engine.scope import tied_scope
 from dshhooks.session.event import APPEND
-from dshhooks.session.events import CompletedEnd, InjectionTrigger, TurnEnd, TurnStart, UserMessage
+from dshhooks.session.events import CompletedEnd, HookDecision, InjectionTrigger, TurnEnd, TurnStart, UserMessage
 from dshhooks.session.log import Session
 from dshhooks.tools.outcome import seal_content
-from hookspecs.errors import HarnessError
+from hookspecs.errors import HarnessError, NotLosslessError
 from hookspecs.json import MISSING
 from hookspecs.model import LlmCallConfig
 from hookspecs.signal import NEVER, CancelSignal, CancelSource
@@ -322,6 +322,15 @@ class Agent:
         if plan.active:
             with self.patience():
                 await plan.run(plan, args)
+
+    def note_shadow(self, hook: str, plugin: str, outcome: str, detail: str) -> None:
+        """Write down what a shadowed plugin would have decided; without an open turn, only a trace says it."""
+        if self.session.open_turn is None:
+            return
+        try:
+            self.session.append(HookDecision(hook, plugin, outcome, detail))
+        except (HarnessError, NotLosslessError) as exc:
+            log.warning("agent %r: a shadowed decision could not be recorded: %s", self.id, described(exc))
 
     async def decide(self, hook: str, default: Any, *args: Any) -> Any:
         """Dispatch a decide hook about this agent; ``default`` stands when everybody abstains."""

@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from dshhooks.engine.faults import is_fault
 from dshhooks.engine.observe import described
+from dshhooks.session.events import EventData
 from hookspecs.json import MISSING, Missing
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _duration(_event: object, attribute: Any, value: float) -> None:
 
 
 @frozen
-class HookInvoked:
+class HookInvoked(EventData):
     """An external hook begins to run.
 
     Args:
@@ -68,7 +69,7 @@ class HookInvoked:
 
 
 @frozen
-class HookResult:
+class HookResult(EventData):
     """It has run.
 
     Args:

@@ -12,8 +12,8 @@ import click
 
 from dshhooks.cli.bridge_files import import_, trust
 from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note, require_pinned
-from dshhooks.cli.options import stdin_text, stdout_kept
-from dshhooks.cli.version import version
+from dshhooks.cli.options import Switches, stdin_text, stdout_kept, with_plugin_switches
+from dshhooks.cli.version import number
 
 if TYPE_CHECKING:
     from dshhooks.bridge.outcomes import Dispatch
@@ -25,8 +25,11 @@ _json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON docu
 
 
 @click.group("bridge")
-def bridge() -> None:
+@with_plugin_switches
+@click.pass_context
+def bridge(ctx: click.Context, switches: Switches) -> None:
     """Run the hook files of Claude Code, Codex, opencode and our own."""
+    ctx.obj = switches
 
 
 @bridge.command()
@@ -200,13 +203,28 @@ def history(flags: Flags, tail: int | None, as_json: bool) -> None:
 
 
 @bridge.command("help")
+@_json_flag
+@bridge_flags
 @click.pass_context
-def help_(context: click.Context) -> None:
-    """Print the verbs."""
+def help_(context: click.Context, flags: Flags, as_json: bool) -> None:
+    """Print the verbs; with --json each with what it does."""
     assert context.parent is not None  # it is a verb of the group
-    click.echo(context.parent.get_help())
+    if as_json:
+        print_json({name: verb.get_short_help_str(200) for name, verb in sorted(bridge.commands.items())})
+    else:
+        click.echo(context.parent.get_help())
+
+
+@bridge.command("version")
+@_json_flag
+@bridge_flags
+def version_(flags: Flags, as_json: bool) -> None:
+    """Print the version."""
+    if as_json:
+        print_json({"version": number()})
+    else:
+        click.echo(f"dshhooks {number()}")
 
 
 bridge.add_command(trust)
 bridge.add_command(import_)
-bridge.add_command(version)

@@ -14,7 +14,7 @@ import click
 from attrs import frozen
 
 from dshhooks.bridge.dialects import DIALECTS, PROFILES
-from dshhooks.cli.options import Switches
+from dshhooks.cli.options import Switches, with_plugin_switches
 
 if TYPE_CHECKING:
     from dshhooks.bridge.model import Diagnostic
@@ -46,6 +46,7 @@ class Flags:
     parallel: bool
     trust_project: bool
     history: str | None
+    switches: Switches
 
     def options(self, **changes: Any) -> BridgeOptions:
         """Return the runtime's options.
@@ -127,6 +128,7 @@ def bridge_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags to a verb and hand them over as ``flags``."""
     names = Flags.__annotations__
 
+    @with_plugin_switches
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
         flags = Flags(**{name: kwargs.pop(name) for name in names})
@@ -156,7 +158,7 @@ def opened(flags: Flags, *, tell: bool = True, **changes: Any) -> Iterator[HookR
     from dshhooks.bridge.handlers.table import Handlers
     from dshhooks.harness import build
 
-    harness = build((click.get_current_context().find_object(Switches) or Switches()).load())
+    harness = build(flags.switches.load())
     try:
         harness.plugins.raise_problems()
         runtime.adopt(Handlers.of(harness.hooks))

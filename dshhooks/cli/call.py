@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,9 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
         result, trace = run(run_call, switches, tool, parsed, from_command_line(approve))
     decision = _decision(trace)
     if as_json:
-        click.echo(_json_text(_document(result, decision, trace)))
+        from dshhooks.cli.show import json_text
+
+        click.echo(json_text(_document(result, decision, trace)))
     else:
         if show_trace:
             from dshhooks.cli.show import tree
@@ -52,15 +53,6 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
             tree(trace.records, f"{tool} {encode(parsed)}")
         _print_result(result, decision)
     sys.exit(exit_code(result, decision))
-
-
-def _json_text(document: dict[str, Any]) -> str:
-    from hookspecs.json import encode
-
-    try:
-        return json.dumps(document)
-    except RecursionError:  # a tool's value may nest deeper than Python recurses
-        return encode(document)
 
 
 async def run_call(switches: Switches, tool: str, arguments: Any, approver: Approver) -> tuple[ToolResult, Trace]:

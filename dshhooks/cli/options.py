@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 if TYPE_CHECKING:
     from dshhooks.config import HarnessConfig
 
-__all__ = ["Switches", "stdin_text", "stdout_kept", "switch_options", "with_switches"]
+__all__ = ["Switches", "stdin_text", "stdout_kept", "switch_options", "with_plugin_switches",
+           "with_switches"]  # fmt: skip
 
 
 @frozen
@@ -56,13 +57,21 @@ def switch_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the switches to a command and hand them over as ``switches``."""
 
     @click.option("--config", metavar="FILE", help="Use this configuration file.")
+    @_plugin_options
+    @functools.wraps(function)
+    def command(*args: Any, config: Any, switches: Switches, **kwargs: Any) -> Any:
+        return function(*args, switches=evolve(switches, config=config), **kwargs)
+
+    return command
+
+
+def _plugin_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--plugins", metavar="A,B", multiple=True, help="Only these plugins of the configured ones.")
     @click.option("--disable", metavar="A,B", multiple=True, help="Not these plugins.")
     @click.option("--no-plugins", is_flag=True, help="No plugins at all.")
     @functools.wraps(function)
-    def command(*args: Any, config: Any, plugins: Any, disable: Any, no_plugins: bool, **kwargs: Any) -> Any:
-        switches = Switches(config, _joined(plugins), _joined(disable), no_plugins)
-        return function(*args, switches=switches, **kwargs)
+    def command(*args: Any, plugins: Any, disable: Any, no_plugins: bool, **kwargs: Any) -> Any:
+        return function(*args, switches=Switches(None, _joined(plugins), _joined(disable), no_plugins), **kwargs)
 
     return command
 
@@ -75,7 +84,15 @@ def _joined(said: Sequence[str]) -> str | None:
 def with_switches(function: Callable[..., Any]) -> Callable[..., Any]:
     """Like :func:`switch_options` for a verb: what was said before the verb's name counts too."""
 
-    @switch_options
+    return switch_options(_with_those_before(function))
+
+
+def with_plugin_switches(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Like :func:`with_switches` for a verb whose ``--config`` is another file: the configuration is named before."""
+    return _plugin_options(_with_those_before(function))
+
+
+def _with_those_before(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(*args: Any, switches: Switches, **kwargs: Any) -> Any:
         before = click.get_current_context().obj or Switches()

@@ -16,8 +16,11 @@ __all__ = ["sessions"]
 
 
 @click.group()
-def sessions() -> None:
+@with_switches
+@click.pass_context
+def sessions(ctx: click.Context, switches: Switches) -> None:
     """Look at stored sessions."""
+    ctx.obj = switches
 
 
 def _with_store(switches: Switches, work: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -1,17 +1,19 @@
-"""What people see: tables, and the tree of one call. Colour on a terminal, plain text in a pipe."""
+"""What is printed: tables, the tree of one call (coloured on a terminal), and JSON documents."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 
 from dshhooks.engine.trace import TraceRecord
 
-__all__ = ["duration", "one_line", "printable", "table", "tree"]
+__all__ = ["duration", "json_text", "one_line", "printable", "table", "tree"]
 
 _COLOURS = {
     "allow": "green",
@@ -43,6 +45,16 @@ def one_line(text: str, limit: int = 120) -> str:
     """Return text as one printable line, cut at ``limit``."""
     text = printable(" ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def json_text(document: Any) -> str:
+    """Return a document as one line of JSON, lone surrogates escaped."""
+    try:
+        return json.dumps(document, ensure_ascii=True)
+    except RecursionError:  # a tool's value may nest deeper than Python recurses
+        from hookspecs.json import encode
+
+        return encode(document)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

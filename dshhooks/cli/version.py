@@ -6,10 +6,15 @@ import click
 
 import dshhooks
 
-__all__ = ["version"]
+__all__ = ["number", "version"]
+
+
+def number() -> str:
+    """Return the version's number."""
+    return dshhooks.__version__
 
 
 @click.command()
 def version() -> None:
     """Print the version."""
-    click.echo(f"dshhooks {dshhooks.__version__}")
+    click.echo(f"dshhooks {number()}")

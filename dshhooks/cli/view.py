@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -39,13 +39,13 @@ class _Output:
 
 
 class _View:
-    """What every view knows: whether the prompt was refused, which need not be recorded anywhere."""
+    """What every view knows: why the prompt was refused, which need not be recorded anywhere."""
 
     name = "view"
     governs = False  # it only looks on
 
     def __init__(self) -> None:
-        self.refused = False
+        self.refused: str | None = None
         self._out = _Output()
 
     @hookimpl(wrapper=True, tryfirst=True)
@@ -53,15 +53,17 @@ class _View:
         """Look at what everybody's policy came to."""
         decision = await call_next()
         if isinstance(decision, BlockPrompt) and _is_root(agent):
-            self.refused = True
-            self._note(f"prompt refused: {decision.reason}", "red")
+            self._refuse(decision.reason)
         return decision
 
     def _look(self, event: Any, session: Any) -> None:
         """Say that a guard let a prompt start no turn."""
         if event.type == "input/rejected" and event.data.source.kind == "user" and _is_root(session.agent):
-            self.refused = True
-            self._note(f"prompt refused: {event.data.reason}", "red")
+            self._refuse(event.data.reason)
+
+    def _refuse(self, reason: str) -> None:
+        self.refused = reason
+        self._note(f"prompt refused: {reason}", "red")
 
     def _note(self, text: str, colour: str) -> None:
         click.secho(printable(text), fg=colour, err=True)
@@ -84,6 +86,8 @@ class TextView(_View):
             self._midline = not text.endswith("\n")
         elif event.type == "tool/call":
             self._note(f"→ {event.data.name} {_short(event.data.arguments)}", "cyan")
+        elif event.type == "step/end":
+            self._end_line()  # the next step's text is another one
         elif event.type == "turn/end" and event.data.reason.kind not in ("completed", "rejected"):
             self._note(f"turn ended: {_reason(event.data.reason)}", "red")
 
@@ -105,23 +109,36 @@ class TextView(_View):
             self._out.write("")
             self._midline = False
 
-    def finish(self, agent: Any) -> None:
+    def finish(self, agent: Any, _events: Sequence[Any]) -> None:
         """End the last line and say how to go on."""
         self._end_line()
         click.secho(f"session {agent.id}", fg="bright_black", err=True)
 
 
 class JsonView(_View):
-    """Prints every event of the session as one JSON line."""
+    """Says nothing while the turn runs, and everything in one document behind it."""
 
     @hookimpl
     def session_event(self, session: Any, event: Any) -> None:
-        """Print one event."""
+        """Notice a refusal."""
         self._look(event, session)
-        self._out.write(json.dumps(event.document(), ensure_ascii=True))
 
-    def finish(self, _agent: Any) -> None:
-        """Nothing is left to say."""
+    def finish(self, agent: Any, events: Sequence[Any]) -> dict[str, Any]:
+        """Return what came of the prompt: the session, its new events, the last answer, and how the turn ended."""
+        documents = [event.document() for event in events]
+        ends = [each["data"]["reason"] for each in documents if each["type"] == "turn/end"]
+        answers = [content_text(_texts(event)) for event in events if event.type == "assistant/message"]
+        return {
+            "session": agent.id,
+            "text": answers[-1] if answers else None,
+            "end": ends[-1] if ends else None,
+            "refused": self.refused,
+            "events": documents,
+        }
+
+
+def _texts(event: Any) -> list[Any]:
+    return [block for block in event.data.content if block.kind == "text"]
 
 
 class Answerer:

@@ -26,18 +26,23 @@ async def shadowed(plan: Plan, args: tuple[Any, ...], default: Any = None, body:
 async def ask_shadow(impl: Implementation, args: tuple[Any, ...]) -> None:
     """Ask one shadowed implementation and record what it would have done."""
     with note_shadow(impl) as record:
-        _write_down(impl, await contained(impl, args), record)
+        _write_down(impl, args, await contained(impl, args), record)
 
 
 def ask_shadows(plan: Plan, args: tuple[Any, ...]) -> None:
     """Ask the shadowed plugins of a synchronous hook and record what they would have done."""
     for impl in plan.shadows:
         with note_shadow(impl) as record:
-            _write_down(impl, contained_now(impl, args), record)
+            _write_down(impl, args, contained_now(impl, args), record)
 
 
-def _write_down(impl: Implementation, answer: Any, record: TraceRecord | None) -> None:
+def _write_down(impl: Implementation, args: tuple[Any, ...], answer: Any, record: TraceRecord | None) -> None:
     outcome, detail = outcome_of(answer, impl.hook)
     log.info("shadowed plugin %r, hook %r: %s %s", impl.plugin, impl.hook, outcome, detail)
     if record is not None:
         record.outcome, record.detail = outcome, detail
+    # Whom it is about keeps a log of its own: an agent, which is the first argument or belongs to it.
+    about = args[0] if args else None
+    note = getattr(getattr(about, "agent", about), "note_shadow", None)
+    if answer is not None and note is not None:
+        note(impl.hook, impl.plugin, outcome, detail)

@@ -1,7 +1,8 @@
 """What can stand in a session log: the event classes, their triggers and reasons (spec/core.md 5.2).
 
-Each event's ``type`` is its tag in the log. Durable spelling (camelCase, milliseconds) is the codec's business. Plugins
-register more types; an unknown one is kept verbatim as :class:`UnknownEvent`.
+Each event's ``kind`` is its tag, like every variant's; in the log it is the ``type``. Durable spelling (camelCase,
+milliseconds) is the codec's business. Plugins register more types; an unknown one is kept verbatim as
+:class:`UnknownEvent`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,24 @@ __all__ = ["AbortedEnd", "ApprovalAsked", "ApprovalDecided", "ApprovalPolicyChan
            "MessageTrigger", "PrefixContext", "PromptBlocked", "RejectedEnd", "RequestHeader", "SteeringMessage",
            "StepEnd", "StepStart", "TodoItem", "TodoWrite", "ToolCallStarted", "ToolErrorInfo", "ToolResultRecorded",
            "TurnEnd", "TurnStart", "UnknownEnd", "UnknownEvent", "UnknownTrigger", "UserMessage"]  # fmt: skip
+
+
+class EventData:
+    """The data of an event: ``type`` is the event's type in the log, ``kind`` the same under the name of every tag."""
+
+    __slots__ = ()
+    type: ClassVar[str]
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = cls.type
+
+
+def tag_of(variant: Any) -> str | None:
+    """Return the tag of an event class, whichever of its two names it stands under; ``None`` without one."""
+    # A class attribute, so that an event may have a field of the other name.
+    tags = (getattr(variant, name, None) for name in ("type", "kind"))
+    return next((tag for tag in tags if isinstance(tag, str) and tag), None)
 
 
 @frozen
@@ -115,7 +134,7 @@ TurnEndReason = (
 
 
 @frozen
-class TurnStart:
+class TurnStart(EventData):
     """A turn opens; turns count 1, 2, 3, …"""
 
     type: ClassVar[str] = "turn/start"
@@ -124,7 +143,7 @@ class TurnStart:
 
 
 @frozen
-class TurnEnd:
+class TurnEnd(EventData):
     """The turn closes."""
 
     type: ClassVar[str] = "turn/end"
@@ -133,7 +152,7 @@ class TurnEnd:
 
 
 @frozen
-class StepStart:
+class StepStart(EventData):
     """A step opens: the boundary up to which its request can be rebuilt from the log."""
 
     type: ClassVar[str] = "step/start"
@@ -142,7 +161,7 @@ class StepStart:
 
 
 @frozen
-class StepEnd:
+class StepEnd(EventData):
     """The step closes."""
 
     type: ClassVar[str] = "step/end"
@@ -167,7 +186,7 @@ class Envelope:
 
 
 @frozen
-class UserMessage:
+class UserMessage(EventData):
     """A message of the user's side: a prompt, a context, an injection."""
 
     type: ClassVar[str] = "user/message"
@@ -178,7 +197,7 @@ class UserMessage:
 
 
 @frozen
-class PromptBlocked:
+class PromptBlocked(EventData):
     """A prompt that was refused, as it was written."""
 
     type: ClassVar[str] = "prompt/blocked"
@@ -188,7 +207,7 @@ class PromptBlocked:
 
 
 @frozen
-class InputRejected:
+class InputRejected(EventData):
     """An input got no turn: a guard refused it (spec/operations.md 1.13). Stands outside every turn, without its text.
 
     Args:
@@ -206,7 +225,7 @@ class InputRejected:
 
 
 @frozen
-class AssistantChunk:
+class AssistantChunk(EventData):
     """One chunk of the model's stream."""
 
     type: ClassVar[str] = "assistant/chunk"
@@ -216,7 +235,7 @@ class AssistantChunk:
 
 
 @frozen
-class AssistantMessage:
+class AssistantMessage(EventData):
     """The model's answer, assembled."""
 
     type: ClassVar[str] = "assistant/message"
@@ -228,7 +247,7 @@ class AssistantMessage:
 
 
 @frozen
-class ToolCallStarted:
+class ToolCallStarted(EventData):
     """The model's call is about to be run; ``arguments`` is the raw text it produced."""
 
     type: ClassVar[str] = "tool/call"
@@ -248,7 +267,7 @@ class ToolErrorInfo:
 
 
 @frozen
-class ToolResultRecorded:
+class ToolResultRecorded(EventData):
     """What the model is told of a call's outcome."""
 
     type: ClassVar[str] = "tool/result"
@@ -262,7 +281,7 @@ class ToolResultRecorded:
 
 
 @frozen
-class SteeringMessage:
+class SteeringMessage(EventData):
     """A message taken in between two steps of a turn."""
 
     type: ClassVar[str] = "steering/message"
@@ -282,7 +301,7 @@ class TodoItem:
 
 
 @frozen
-class TodoWrite:
+class TodoWrite(EventData):
     """The whole to-do list; the last one counts."""
 
     type: ClassVar[str] = "todo/write"
@@ -300,7 +319,7 @@ class HeaderSnapshot:
 
 
 @frozen
-class RequestHeader:
+class RequestHeader(EventData):
     """The header from here on; ``reason`` is ``initial``, ``resume`` or ``change``."""
 
     type: ClassVar[str] = "request/header"
@@ -309,7 +328,7 @@ class RequestHeader:
 
 
 @frozen
-class ApprovalAsked:
+class ApprovalAsked(EventData):
     """A person was asked (spec/core.md 7); ``digest`` binds the question to what was asked (decisions.md 3.14)."""
 
     type: ClassVar[str] = "approval/asked"
@@ -321,7 +340,7 @@ class ApprovalAsked:
 
 
 @frozen
-class ApprovalDecided:
+class ApprovalDecided(EventData):
     """The answer; ``outcome`` is the wire value of ``ApprovalOutcome``."""
 
     type: ClassVar[str] = "approval/decided"
@@ -330,7 +349,7 @@ class ApprovalDecided:
 
 
 @frozen
-class ApprovalPolicyChanged:
+class ApprovalPolicyChanged(EventData):
     """From here on: ``ask`` or ``never``. May be appended while no turn is open."""
 
     type: ClassVar[str] = "approval/policy"
@@ -339,7 +358,7 @@ class ApprovalPolicyChanged:
 
 
 @frozen
-class LlmRetry:
+class LlmRetry(EventData):
     """A failed request is about to be tried again, after ``delay_ms`` milliseconds."""
 
     type: ClassVar[str] = "llm/retry"
@@ -352,7 +371,7 @@ class LlmRetry:
 
 
 @frozen
-class HookDecision:
+class HookDecision(EventData):
     """What a shadowed plugin would have decided."""
 
     type: ClassVar[str] = "hook/decision"
@@ -368,3 +387,8 @@ class UnknownEvent:
 
     type: str
     data: Any
+
+    @property
+    def kind(self) -> str:
+        """The tag: its type."""
+        return self.type

@@ -11,7 +11,7 @@ from attrs import frozen
 from dshhooks.engine.hooks import Registration
 from dshhooks.session.codec import Codec
 from dshhooks.session.event import Event, SurfaceOp, Validator, View
-from dshhooks.session.events import HeaderSnapshot
+from dshhooks.session.events import HeaderSnapshot, tag_of
 from dshhooks.session.surface import Surface
 from hookspecs.errors import HarnessError
 from hookspecs.json import freeze
@@ -172,8 +172,9 @@ class Session:
             )
         if not self.live:
             raise HarnessError(f"session {self.id} was disposed; nothing can be appended to it", "SESSION_NOT_LIVE")
+        kind = tag_of(type(data)) or data.type  # what nobody knows has its tag in a field
         event = Event(
-            len(self._log), data.type, now_ms(), self.codec, wire=wire, surface_op=surface_op, source_event_seqs=sources
+            len(self._log), kind, now_ms(), self.codec, wire=wire, surface_op=surface_op, source_event_seqs=sources
         )
         self._publishing = True
         try:

@@ -35,7 +35,7 @@ class Union:
 
 
 def _tagged(*classes: Any) -> dict[str, type]:
-    return {getattr(cls, "kind", None) or cls.type: cls for cls in classes}
+    return {cls.kind: cls for cls in classes}
 
 
 _EVENTS = (
@@ -74,7 +74,7 @@ class Variants:
         Args:
             union: ``content-block``, ``message-source``, ``finish-reason``, ``turn-trigger``, ``turn-end-reason`` or
                 ``session-event``.
-            variant: A frozen attrs class; its tag is ``kind`` (for events: ``type``).
+            variant: A frozen attrs class; its tag is ``kind`` (for events, ``type`` will do as well).
 
         Raises:
             HarnessError: ``UNKNOWN_UNION``, ``INVALID_VARIANT`` or ``DUPLICATE_VARIANT``.
@@ -82,7 +82,7 @@ class Variants:
         if union not in self.unions:
             raise HarnessError(f"there is no union {union!r}; there are: {', '.join(self.unions)}", "UNKNOWN_UNION")
         members = self.unions[union].members
-        tag = getattr(variant, "type" if union == "session-event" else "kind", None)
+        tag = events.tag_of(variant) if union == "session-event" else getattr(variant, "kind", None)
         if not isinstance(tag, str) or not tag or not hasattr(variant, "__attrs_attrs__"):
             raise HarnessError(f"{variant!r}: a variant is an attrs class with a str tag", "INVALID_VARIANT")
         if tag in members:

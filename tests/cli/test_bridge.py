@@ -331,6 +331,30 @@ def test_import_something_else(project, text):
     assert done.err
 
 
+@pytest.mark.parametrize("verb", ["validate", "dump", "list", "explain"])
+@pytest.mark.parametrize(
+    "switch", [["--plugins", "words"], ["--disable", "words"], ["--no-plugins"]], ids=lambda switch: switch[0]
+)
+def test_the_switches_of_plugins_stand_before_or_after_a_verb(project, hooks, verb, switch):
+    """A hook whose kind a plugin brings is there or not, wherever the switch stands."""
+    project.install("words", KIND)
+    project.enable("words")
+    file = hooks({"type": "words", "word": "x"})
+    given = ["--config", str(file), "--json", *(["--event", "PreToolUse"] if verb == "explain" else [])]
+    outcomes = [
+        (done.code, done.out)
+        for done in (
+            project.run(*switch, "bridge", verb, *given),
+            project.run("bridge", *switch, verb, *given),
+            project.run("bridge", verb, *switch, *given),
+        )
+    ]
+    plain = project.run("bridge", verb, *given)
+    assert outcomes[1:] == outcomes[:-1]
+    if verb != "list":
+        assert (outcomes[0] == (plain.code, plain.out)) is (switch[0] == "--plugins")
+
+
 def test_every_verb_has_help(project):
     """The group lists them all."""
     out = project.run("bridge", "--help").out
@@ -345,3 +369,15 @@ def test_about_itself(project, verb, said):
     done = project.run("bridge", verb)
     assert (done.code, done.err) == (0, "")
     assert said in done.out
+
+
+def test_every_verb_takes_dialect_and_json(project):
+    """decisions.md 7.16: also those that are about no file."""
+    verbs = project.run("bridge", "help", "--dialect", "claude", "--json").json
+    assert {"validate", "run", "help", "version"} <= verbs.keys()
+    for verb in verbs:
+        help_text = project.run("bridge", verb, "--help").out
+        assert "--dialect" in help_text
+        assert "--json" in help_text
+    version = project.run("bridge", "version", "--dialect", "claude", "--json").json
+    assert project.run("version").out == f"dshhooks {version['version']}\n"

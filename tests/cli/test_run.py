@@ -32,6 +32,16 @@ class Plugin:
         return deny("closed", "come back tomorrow") if call.operation == "turn" else None
 """
 
+# A plugin that prints where it should log.
+LOUD = """
+from dshhooks import hookimpl
+
+class Plugin:
+    @hookimpl
+    def agent_session_start(self, agent, source):
+        print("I was here")
+"""
+
 
 @pytest.fixture
 def bare(project):
@@ -62,10 +72,30 @@ def test_a_configured_model_is_not_remarked_on(project):
     assert "note" not in project.run("run", "hello").err
 
 
-def test_json_is_one_event_a_line(bare):
-    """The session from the turn's start to its end."""
-    events = [json.loads(line) for line in bare.run("run", "hello", "--json").out.splitlines()]
-    assert (events[0]["type"], events[-1]["type"]) == ("turn/start", "turn/end")
+def test_json_is_one_document(bare):
+    """The session, the answer, how the turn ended, and its events from the turn's start to its end."""
+    document = bare.run("run", "hello", "--json").json
+    assert document.keys() == {"session", "text", "end", "refused", "events"}
+    assert (document["session"], document["end"], document["refused"]) == ("session-1", {"kind": "completed"}, None)
+    types = [event["type"] for event in document["events"]]
+    assert (types[0], types[-1]) == ("turn/start", "turn/end")
+    assert document["text"] == bare.run("run", "hello").out.removesuffix("\n")
+
+
+def test_json_holds_what_is_new(kept):
+    """A session that goes on has told the rest before."""
+    kept.run("run", "hello", "--session", "notes")
+    events = kept.run("run", "again", "--session", "notes", "--json").json["events"]
+    assert [event["data"]["turn"] for event in events if event["type"] == "turn/start"] == [2]
+
+
+def test_what_a_plugin_prints_is_no_part_of_the_document(project):
+    """It goes to stderr."""
+    project.install("loud", LOUD)
+    project.enable("loud")
+    done = project.run("run", "hello", "--json")
+    assert done.json["end"] == {"kind": "completed"}
+    assert "I was here" in done.err
 
 
 def test_a_provider_without_a_model(bare):

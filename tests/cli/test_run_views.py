@@ -52,8 +52,14 @@ def test_a_refusal_that_leaves_no_record(silent, flags):
     """Exit 2 and the reason on stderr, though the session says nothing of it."""
     done = silent.run("run", "a secret", *flags)
     assert done.code == 2
-    assert done.out == ""
+    assert "a secret" not in done.out
     assert "prompt refused: no secrets" in done.err
+
+
+def test_a_refusal_that_leaves_no_record_in_json(silent):
+    """The document says why; there is no event and no answer."""
+    document = silent.run("run", "a secret", "--session", "s", "--json").json
+    assert document == {"session": "s", "text": None, "end": None, "refused": "no secrets", "events": []}
 
 
 def test_a_refusal_behind_a_turn_that_completed(silent):
@@ -95,9 +101,9 @@ def test_text_that_steers_a_terminal(kept):
 
 def test_json_keeps_the_text_as_it_is(kept):
     """Events are documents: what is in them comes back out, from run and from export."""
-    lines = kept.run("run", HOSTILE, "--session", "s", "--json").out.splitlines()
-    assert kept.run("sessions", "export", "s").out.splitlines() == lines
-    [prompt] = [event for event in map(json.loads, lines) if event["type"] == "user/message"]
+    events = kept.run("run", HOSTILE, "--session", "s", "--json").json["events"]
+    assert [json.loads(line) for line in kept.run("sessions", "export", "s").out.splitlines()] == events
+    [prompt] = [event for event in events if event["type"] == "user/message"]
     assert prompt["data"]["content"][0]["text"] == HOSTILE
 
 

@@ -41,6 +41,17 @@ def test_nothing_has_changed(guarded):
     assert guarded.run("sessions", "verify", "--json").json == [document]
 
 
+def test_switches_stand_before_or_after_the_verb(guarded):
+    """In all three places."""
+    config = str(guarded.folder / "dshhooks.toml")
+    for words in (
+        ["--config", config, "sessions", "list"],
+        ["sessions", "--config", config, "list"],
+        ["sessions", "list", "--config", config],
+    ):
+        assert [session["id"] for session in guarded.run(*words, "--json").json] == ["notes"]
+
+
 def test_another_policy(guarded):
     """Case 128: verify names the change, run refuses until it is allowed, and then it is the baseline."""
     guarded.enable("policy-v2", more=STORE)

@@ -97,7 +97,9 @@ def test_the_command_line_wins_over_the_environment(three):
     """What is typed is said later than what is exported."""
     assert loaded(three.run("plugins", "--json", "--plugins", "b", env={"DSHHOOKS_PLUGINS": "a"})) == ["b"]
     assert loaded(three.run("plugins", "--json", "--plugins", "b", env={"DSHHOOKS_NO_PLUGINS": "1"})) == ["b"]
+    assert loaded(three.run("plugins", "--json", "--plugins", "b", env={"DSHHOOKS_DISABLE": "b"})) == ["b"]
     assert loaded(three.run("plugins", "--json", "--disable", "b", env={"DSHHOOKS_DISABLE": "a"})) == ["c", "a"]
+    assert loaded(three.run("plugins", "--json", "--plugins", "a,b", "--disable", "b")) == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -530,6 +530,14 @@ class Note:
     text: str
 
 
+@frozen
+class Remark:
+    """A plugin's event, tagged as every variant may be."""
+
+    kind: ClassVar[str] = "acme/remark"
+    text: str
+
+
 class TestOutOfBand:
     async def test_opens_a_turn_of_its_own(self, kept: Kept) -> None:
         """On a closed log: turn/start, event, turn/end(completed), flushed."""
@@ -631,6 +639,18 @@ class TestVariants:
         async with sessions(kept.open()) as made:
             event = (await made.store.inspect("s")).events[3]
             assert (event.data.type, event.data.data) == ("acme/note", {"text": "hi"})
+
+    async def test_may_be_tagged_by_kind(self, kept: Kept) -> None:
+        """decisions.md 7.14: every variant may; the log's type is that tag."""
+
+        def bring(variants: Any) -> None:
+            variants.register("session-event", Remark)
+
+        async with sessions(kept.open(), Plugin("noter", register_variants=bring)) as made:
+            session = await live(made, "s")
+            begin(session)
+            session.append(Remark("hi"))
+            assert (session.events[-1].type, session.events[-1].data) == ("acme/remark", Remark("hi"))
 
     async def test_a_failing_contribution_is_taken_back(self) -> None:
         """What a plugin had added before it failed goes with it."""
