@@ -12,7 +12,12 @@ import pytest
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
-PAGES = ("README.md", "docs/how-to/embed-an-agent.md", "docs/how-to/trace-with-opentelemetry.md")
+PAGES = (
+    "README.md",
+    "docs/how-to/embed-an-agent.md",
+    "docs/how-to/run-commands.md",
+    "docs/how-to/trace-with-opentelemetry.md",
+)
 
 # A line each example must print: what it is there to show.
 SHOWS = {
@@ -27,6 +32,7 @@ SHOWS = {
     "own_hook_kind": "psql prod-db: deny these words are not for agents: prod-db",
     "token_budget": "turn was denied by a guard",
     "read_only": "no deleting tools in read-only mode",
+    "run_commands": "it was ended after 0.5 seconds",
     "traced": "invoke_agent support 20 4",
 }
 

@@ -1,4 +1,4 @@
-"""Running a verb's coroutine so that Ctrl-C, and a polite kill, let it clean up."""
+"""Running a verb's coroutine so that Ctrl-C, and a polite kill, let it clean up; another is cleaned up after."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     The first SIGINT, SIGTERM or SIGHUP (a closed terminal) cancels it, and whatever it started unwinds; the second one
     does not ask.
     asyncio's own way delivers one cancellation, which whoever waits for a child process while unwinding swallows; a
-    cancel scope keeps saying it.
+    cancel scope keeps saying it. After SIGKILL, or a second signal, the lifeline ends the commands that ran.
 
     Raises:
         KeyboardInterrupt: SIGINT ended it.
@@ -28,7 +28,10 @@ def run(function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """
     import anyio
 
-    return anyio.run(_cancellable, function, arguments)
+    from dshhooks.engine.lifeline import lifeline
+
+    with lifeline():
+        return anyio.run(_cancellable, function, arguments)
 
 
 async def _cancellable(function: Callable[..., Awaitable[T]], arguments: tuple[Any, ...]) -> T:

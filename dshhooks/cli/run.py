@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from dshhooks.cli.options import Switches, stdin_text, with_switches
+from dshhooks.cli.options import Switches, stdin_text, stdout_kept, with_switches
+from dshhooks.cli.show import json_text
 
 if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
@@ -33,7 +34,7 @@ __all__ = ["run"]
 @click.option(
     "--allow-policy-drift", is_flag=True, help="Continue although the operation guards' policy revision has changed."
 )
-@click.option("--json", "as_json", is_flag=True, help="One event of the session a line on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @with_switches
 def run(prompt: str, switches: Switches, **options: Any) -> None:
     """Send PROMPT ("-" reads it from stdin) to an agent and show what it does.
@@ -43,11 +44,18 @@ def run(prompt: str, switches: Switches, **options: Any) -> None:
     """
     import anyio
 
+    from dshhooks.engine.lifeline import lifeline
+
     try:
         text = stdin_text() if prompt == "-" else prompt
     except ValueError as exc:
         raise click.UsageError(f"the prompt on stdin is not UTF-8: {exc}") from None
-    sys.exit(anyio.run(_run, text, _Options(**options), switches))
+    said = _Options(**options)
+    with lifeline(), stdout_kept(said.as_json):
+        code, document = anyio.run(_run, text, said, switches)
+    if document is not None:
+        click.echo(json_text(document))
+    sys.exit(code)
 
 
 @frozen
@@ -63,7 +71,7 @@ class _Options:
     as_json: bool
 
 
-async def _run(prompt: str, options: _Options, switches: Switches) -> int:
+async def _run(prompt: str, options: _Options, switches: Switches) -> tuple[int, dict[str, Any] | None]:
     from dshhooks.cli.view import Answerer, JsonView, TextView
     from dshhooks.harness import Harness
 
@@ -75,8 +83,9 @@ async def _run(prompt: str, options: _Options, switches: Switches) -> int:
             click.echo("note: no [store] is configured, so this session is gone when the command ends", err=True)
         before = len(agent.session.events)
         killed = await _turn(agent, prompt)
-        view.finish(agent)
-        return 128 + signal.SIGTERM if killed else 2 if view.refused else _exit_code(agent.session.events[before:])
+        events = agent.session.events[before:]
+        code = 128 + signal.SIGTERM if killed else 2 if view.refused is not None else _exit_code(events)
+        return code, view.finish(agent, events)
 
 
 async def _turn(agent: Agent, prompt: str) -> bool:
@@ -132,7 +141,10 @@ def _route(harness: Harness, options: _Options) -> tuple[str, str]:
     configured = harness.config.agent
     provider = options.provider or configured.provider or ("openai" if options.base_url else "scripted")
     if options.provider is None and configured.provider is None and provider == "scripted":
-        click.echo("note: no model is configured, so a built-in script answers; see --provider and --model", err=True)
+        click.echo(
+            "note: no provider is configured, so a built-in script answers; see --base-url, --provider, --model",
+            err=True,
+        )
     model = options.model or configured.model or ("demo" if provider == "scripted" else None)
     if model is None:
         raise click.UsageError(f"provider {provider!r} needs a model: --model M, or [agent] model in dshhooks.toml")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Mapping
 from typing import Final
 
 import anyio
-import anyio.to_thread
 from attrs import frozen
 
-from dshhooks.engine.lifeline import tethered
 from dshhooks.engine.process_child import Child
 from dshhooks.engine.process_pipes import Input, Output, Watch
 from dshhooks.engine.process_tree import ProcessTree
@@ -22,9 +18,6 @@ __all__ = ["Command", "Ended", "run_process"]
 _UNKILLABLE_AFTER: Final = 2.0
 # Without handles for children (no Linux, or an old one), one is looked after at least this often, in seconds.
 _LONGEST_PAUSE: Final = 0.04
-# Where there is no waiting, SIGKILL is looked after so often, with so many seconds between.
-_LOOKS: Final = 100
-_PAUSE: Final = 0.005
 
 
 @frozen(kw_only=True)
@@ -88,8 +81,7 @@ async def run_process(command: Command) -> Ended:
         OSError: It could not be started.
         ValueError: The same; an argument or a variable holds a NUL.
     """
-    tree = ProcessTree(command.env)
-    with tethered(tree.mark):
+    with ProcessTree(command.env) as tree:
         return await _run(command, tree)
 
 
@@ -154,50 +146,17 @@ async def _exit(child: Child, watch: Watch) -> None:
 
 
 async def _end(child: Child, watch: Watch, tree: ProcessTree, outputs: tuple[Output, ...], grace: float) -> None:
-    """End all of it and collect the process itself, whatever happens meanwhile.
+    """End all of it and collect the process itself, whatever happens meanwhile."""
 
-    An asyncio host may cancel its task a second time, which no shield keeps off; there may be no file or thread left to
-    do it properly. Then it is done at once.
-    """
+    def read() -> None:
+        for output in outputs:
+            output.read_to_end()  # blocked in a write, it could not react to SIGTERM
+
     try:
-        with anyio.CancelScope(shield=True):
-            await _end_gently(child, watch, tree, outputs, grace)
-    except RuntimeError:  # no thread can be started: too many run, or, since 3.12, the interpreter is about to end
-        _end_at_once(child, tree)
-    except BaseException:
-        _end_at_once(child, tree)
+        await tree.end(grace, patience=_UNKILLABLE_AFTER, meanwhile=read)
+        with anyio.move_on_after(_UNKILLABLE_AFTER, shield=True):
+            await _exit(child, watch)
+    except BaseException:  # asyncio's own cancellation, once more, which knows no shield
+        child.collect()
         raise
-
-
-def _end_at_once(child: Child, tree: ProcessTree) -> None:
-    """SIGKILL to all of it, again and again until nothing is left, in this thread and without waiting for anything."""
-    for _ in range(_LOOKS):
-        if not tree.send(signal.SIGKILL) and child.react():
-            return
-        time.sleep(_PAUSE)
-
-
-async def _end_gently(child: Child, watch: Watch, tree: ProcessTree, outputs: tuple[Output, ...], grace: float) -> None:
-    """SIGTERM to all of it, the grace, SIGKILL until nothing is left; then collect the process itself."""
-    # A limiter of its own: with all worker threads taken, ending a process must not wait for them.
-    limiter = anyio.CapacityLimiter(1)
-
-    async def gone(number: int, seconds: float) -> bool:
-        """Send a signal, again and again if it is SIGKILL, until nothing is left or the time is over."""
-        pause, until, sending = 0.005, anyio.current_time() + seconds, number
-        while await anyio.to_thread.run_sync(tree.send, sending, limiter=limiter):
-            for output in outputs:
-                output.read_to_end()  # blocked in a write, it could not react to SIGTERM
-            if anyio.current_time() >= until:
-                return False
-            await anyio.sleep(pause)
-            pause = min(pause * 2, 0.05)
-            sending = number if number == signal.SIGKILL else 0
-        return True
-
-    if grace <= 0 or not await gone(signal.SIGTERM, grace):
-        await gone(signal.SIGKILL, _UNKILLABLE_AFTER)
-    with anyio.move_on_after(_UNKILLABLE_AFTER):
-        await _exit(child, watch)
-    for output in outputs:
-        output.read_to_end()
+    read()

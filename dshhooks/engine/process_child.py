@@ -9,11 +9,16 @@ from __future__ import annotations
 import os
 import selectors
 import subprocess
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import ClassVar, Final
 
 __all__ = ["Child"]
+
+# Where there is no waiting, its end is looked for so often, with so many seconds between.
+_LOOKS: Final = 100
+_PAUSE: Final = 0.005
 
 
 class Child:
@@ -79,6 +84,13 @@ class Child:
             self.code = self._popen.returncode = os.waitstatus_to_exitcode(status)
             self.ended = True
         return self.ended
+
+    def collect(self) -> None:
+        """Collect it as soon as it has ended, in this thread, and wait for that half a second at most."""
+        for _ in range(_LOOKS):
+            if self.react():
+                return
+            time.sleep(_PAUSE)
 
 
 def _handle_of(pid: int) -> int:

@@ -1,109 +1,125 @@
-"""Everything one process started: found, so that it can be ended.
-
-The process leads a session and a group of its own. Its descendants may leave both, so on Linux four signs are looked
-for in ``/proc``: that session, that group, a parent which belongs to it, and a mark in the environment, which a daemon
-without parents still has. Elsewhere the group is all that is known.
-"""
+"""Everything one command starts: known from before its start, and ended as a whole; public (A.6.3, A.6.5)."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import signal
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
 from typing import Final
 
-from dshhooks.engine.processes import MARK, ProcessEntry, is_the_same, newest
+import anyio
+import anyio.to_thread
+
+from dshhooks.engine.lifeline import hold, release
+from dshhooks.engine.process_members import Members
+from dshhooks.engine.processes import MARK
 
 __all__ = ["MARK", "ProcessTree"]
 
+# Seconds between two looks at what is being ended: the first, the longest, and where there is no waiting.
+_FIRST_PAUSE: Final = 0.005
+_LONGEST_PAUSE: Final = 0.05
+_PAUSE: Final = 0.005
+# So often is looked where there is no waiting.
+_LOOKS: Final = 100
 
-class ProcessTree:
-    """The processes of one command. Made before it starts; ``leader`` is set when it has.
+
+class ProcessTree(Members):
+    """The processes of one command, its descendants with it: as long as the block runs, and until they are ended.
+
+    Make it before the command starts, start that with :attr:`environment` in a session of its own, and set
+    :attr:`leader` to its number. While the block runs, all of it is ended when this process is killed, if somebody
+    holds a :func:`lifeline`; leaving the block ends nothing. On Linux daemons are found as well; elsewhere only the
+    process group is known.
 
     Args:
-        environment: What the command is to be given; :attr:`environment` is that with the mark.
-        mark: Its mark; made up here, but for a command somebody else has started (:meth:`of`).
+        environment: What the command is to be given.
+
+    Attributes:
+        environment: That with the mark, by which its processes are known.
+        mark: The mark.
+        leader: The number of the command's process; -1 until you set it.
+
+    Raises:
+        OSError: On entering: a lifeline is held, and its helper cannot be started.
     """
 
-    def __init__(self, environment: Mapping[str, str], mark: str | None = None) -> None:
-        self.mark: Final = mark or secrets.token_hex(8)
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        super().__init__(secrets.token_hex(8), _now())
         # Marks add up, so that what a nested run starts is still found by the outer one.
         outer = environment.get(MARK)
         self.environment = {**environment, MARK: f"{outer}:{self.mark}" if outer else self.mark}
-        self.leader = -1
-        self._sought = self.mark.encode()
-        # Whoever was found once: when its parent has gone, a daemon with an environment of its own bears no sign.
-        self._seen: set[tuple[int, int]] = set()
 
-    @classmethod
-    def of(cls, mark: str) -> ProcessTree:
-        """Return the processes that bear a mark, whoever started them, with their descendants."""
-        return cls({}, mark)
+    def __enter__(self) -> ProcessTree:
+        hold(self.mark)
+        return self
 
-    def send(self, number: int) -> bool:
-        """Send a signal to all of it, 0 for none; say whether anything of it is alive.
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        release(self.mark)
 
-        Reads ``/proc``: a matter of milliseconds, for a worker thread.
+    async def end(
+        self, grace: float = 2.0, *, patience: float = 5.0, meanwhile: Callable[[], object] | None = None
+    ) -> bool:
+        """End all of it: SIGTERM, the grace, SIGKILL until nothing is left; only then a cancellation goes on.
+
+        A task that asyncio cancels a second time, which no shield keeps off, has it ended at once; as it is where no
+        thread can be started. The command's own process is left for you to wait for.
+
+        Args:
+            grace: Seconds between both signals; 0: SIGKILL at once.
+            patience: Seconds SIGKILL is sent again; what survives it so long sits in the kernel.
+            meanwhile: Called between the signals. It reads pipes: what is blocked in a write cannot react to SIGTERM.
+
+        Returns:
+            Whether nothing of it is left.
         """
         try:
-            members = self._members()
-        except OSError:
-            return self._send_group(number)  # there is no such thing here, or no file left to read it with
-        # The group in one step, which no fork gets ahead of; only while somebody is in it: numbers are used again.
-        if number and any(member.group == self.leader for member in members):
-            self._send_group(number)
-        for member in members:
-            if number and member.group != self.leader:
-                _send(member, number)
-        return bool(members)
+            with anyio.CancelScope(shield=True):
+                gone = await self._end(grace, patience, meanwhile)
+        except RuntimeError:  # no thread can be started: too many run, or, since 3.12, the interpreter is about to end
+            return self.kill()
+        except BaseException:
+            self.kill()
+            raise
+        return gone
 
-    def _send_group(self, number: int) -> bool:
-        if self.leader <= 0:
-            return False
-        try:
-            os.killpg(self.leader, number)
-        except OSError:
-            return False
-        return True
+    def kill(self) -> bool:
+        """SIGKILL to all of it, again and again until nothing is left, at most for half a second, in this thread.
 
-    def _members(self) -> list[ProcessEntry]:
-        running = newest()
-        found = {entry.pid for entry in running if self._belongs(entry)}
-        while more := {entry.pid for entry in running if entry.parent in found} - found:
-            found |= more
-        members = [entry for entry in running if entry.pid in found]
-        self._seen.update((entry.pid, entry.started) for entry in members)
-        return members
+        Returns:
+            Whether nothing of it is left.
+        """
+        for _ in range(_LOOKS):
+            if not self.send(signal.SIGKILL):
+                return True
+            time.sleep(_PAUSE)
+        return False
 
-    def _belongs(self, entry: ProcessEntry) -> bool:
-        if self.leader in (entry.pid, entry.group, entry.session) or (entry.pid, entry.started) in self._seen:
+    async def _end(self, grace: float, patience: float, meanwhile: Callable[[], object] | None) -> bool:
+        # A limiter of its own: with all worker threads taken, ending a process must not wait for them.
+        limiter = anyio.CapacityLimiter(1)
+
+        async def gone(number: int, seconds: float) -> bool:
+            """Send a signal, again and again if it is SIGKILL, until nothing is left or the time is over."""
+            pause, until, sending = _FIRST_PAUSE, anyio.current_time() + seconds, number
+            while await anyio.to_thread.run_sync(self.send, sending, limiter=limiter):
+                if meanwhile is not None:
+                    meanwhile()
+                if anyio.current_time() >= until:
+                    return False
+                await anyio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+                sending = number if number == signal.SIGKILL else 0
             return True
-        return self._sought in entry.marks
+
+        return (grace > 0 and await gone(signal.SIGTERM, grace)) or await gone(signal.SIGKILL, patience)
 
 
-def _send(entry: ProcessEntry, number: int) -> None:
-    """Signal one process through a handle: its number may be a stranger's by now."""
-    try:
-        handle = os.pidfd_open(entry.pid)
-    except ProcessLookupError:
-        return
-    except (AttributeError, OSError):
-        _send_by_number(entry, number)
-        return
-    try:
-        if is_the_same(entry):
-            signal.pidfd_send_signal(handle, number)
-    except OSError:
-        return
-    finally:
-        os.close(handle)
-
-
-def _send_by_number(entry: ProcessEntry, number: int) -> None:
-    """Signal one process where there are no handles (an old kernel, or a Python built for one)."""
-    try:
-        if is_the_same(entry):
-            os.kill(entry.pid, number)
-    except OSError:
-        return
+def _now() -> int:
+    """Return the moment in ticks of the kernel; 0 where there is no such clock."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    # A second of slack: the kernel rounds, and too late a moment would hide a daemon.
+    return int((time.clock_gettime(clock) - 1) * os.sysconf("SC_CLK_TCK")) if clock is not None else 0

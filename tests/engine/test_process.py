@@ -14,7 +14,6 @@ import anyio.to_thread
 import pytest
 
 from dshhooks.engine.process import Command, run_process
-from dshhooks.engine.process_tree import MARK, ProcessTree
 from tests.bridge.runtime_kit import alive, pid_in, until
 
 pytestmark = pytest.mark.anyio
@@ -239,15 +238,3 @@ async def test_it_closes_its_output_long_before_its_end(tmp_path):
     source = "import os, sys; [os.close(number) for number in (0, 1, 2)]; import time; time.sleep(0.2); os._exit(4)"
     ended = await run_process(python(source, tmp_path, stdin=b"x" * 300_000))
     assert (ended.exit_code, ended.stdout, ended.pipe_held) == (4, b"", False)
-
-
-def test_marks_add_up():
-    """What a nested run starts is found by both."""
-    outer = ProcessTree({}).environment
-    inner = ProcessTree(outer).environment
-    assert inner[MARK].startswith(outer[MARK] + ":")
-
-
-def test_nothing_started_is_nothing_to_end():
-    """No process bears the mark."""
-    assert ProcessTree({}).send(0) is False

@@ -9,21 +9,20 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 
 import anyio
 import attrs
 from anyio.abc import Process
 
+from dshhooks import ProcessTree
+
 from .output import CappedOutput
-from .tree import MARK, ProcessTree, new_mark
 
 __all__ = ["Command", "Completed", "run_command"]
 
 _PIECE = 64 * 1024
-_FIRST_POLL = 0.005
-_LONGEST_POLL = 0.05
 # A process that survives SIGKILL this long sits in the kernel; waiting on would only hang the caller as well.
 _UNKILLABLE_AFTER = 5.0
 
@@ -35,7 +34,7 @@ class Command:
     Args:
         argv: Program and arguments.
         cwd: Folder it starts in.
-        env: Its whole environment, except for the mark that ``tree`` needs.
+        env: Its environment, whole but for the mark it is known by.
         timeout: Seconds until it is ended.
         max_output_bytes: Bytes kept of stdout, and of stderr.
         kill_grace: Seconds between SIGTERM and SIGKILL.
@@ -86,20 +85,19 @@ async def run_command(command: Command) -> Completed:
     Raises:
         OSError: The program could not be started.
     """
-    mark, marks = new_mark(command.env.get(MARK))
-    tree = ProcessTree(mark)
-    with _Stream(command.max_output_bytes) as out, _Stream(command.max_output_bytes) as err:
+    limit = command.max_output_bytes
+    with ProcessTree(command.env) as tree, _Stream(limit) as out, _Stream(limit) as err:
         process: Process | None = None
         finished = False
         try:
             # Shielded: cancelled in the middle, a started process would be known by its mark only.
             with anyio.CancelScope(shield=True):
-                process = await _start(command, marks, out, err)
+                process = await _start(command, tree.environment, out, err)
             assert process is not None  # nothing cancels a shielded scope
             tree.leader = process.pid
-            with anyio.move_on_after(command.timeout) as limit:
+            with anyio.move_on_after(command.timeout) as time_limit:
                 await _follow(process, (out, err), command.drain_grace)
-            finished = not limit.cancelled_caught
+            finished = not time_limit.cancelled_caught
         finally:
             if not (finished and command.keep_background):
                 with anyio.CancelScope(shield=True):
@@ -152,7 +150,7 @@ class _Stream:
         return bool(data)
 
 
-async def _start(command: Command, marks: str, out: _Stream, err: _Stream) -> Process:
+async def _start(command: Command, env: Mapping[str, str], out: _Stream, err: _Stream) -> Process:
     try:
         return await anyio.open_process(
             command.argv,
@@ -160,7 +158,7 @@ async def _start(command: Command, marks: str, out: _Stream, err: _Stream) -> Pr
             stdout=out.writer,
             stderr=err.writer,
             cwd=command.cwd,
-            env={**command.env, MARK: marks},
+            env=env,
             start_new_session=True,
         )
     finally:
@@ -178,36 +176,17 @@ async def _follow(process: Process, streams: tuple[_Stream, ...], drain_grace: f
 
 
 async def _end(process: Process | None, tree: ProcessTree, streams: tuple[_Stream, ...], grace: float) -> None:
-    """End what is left: SIGTERM, the grace, SIGKILL until nothing answers. Collects the process itself as well."""
-    # A limiter of its own: with all worker threads taken by other tools, ending a command must not wait for them.
-    limiter = anyio.CapacityLimiter(1)
+    """End what is left, and collect the process itself as well."""
 
-    async def send(number: signal.Signals) -> bool:
-        return await anyio.to_thread.run_sync(tree.kill, number, limiter=limiter)
-
-    async def alive() -> bool:
+    def read() -> None:
         for stream in streams:
             stream.read_available()
-        return await anyio.to_thread.run_sync(tree.alive, limiter=limiter)
 
-    if grace > 0 and await send(signal.SIGTERM):
-        with anyio.move_on_after(grace):
-            await _poll(alive)
-    with anyio.move_on_after(_UNKILLABLE_AFTER):
-        # Signals again on every round: what was being forked during the last one is caught by the next.
-        await _poll(lambda: send(signal.SIGKILL))
-        if process is not None:
+    await tree.end(grace, patience=_UNKILLABLE_AFTER, meanwhile=read)
+    if process is not None:
+        with anyio.move_on_after(_UNKILLABLE_AFTER):
             await process.wait()
-    for stream in streams:
-        stream.read_available()
-
-
-async def _poll(busy: Callable[[], Awaitable[bool]]) -> None:
-    """Ask again and again, at growing distances, until the answer is no."""
-    delay = _FIRST_POLL
-    while await busy():
-        await anyio.sleep(delay)
-        delay = min(delay * 2, _LONGEST_POLL)
+    read()
 
 
 def _completed(code: int | None, out: _Stream, err: _Stream, *, timed_out: bool) -> Completed:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 import tracemalloc
 
@@ -270,6 +273,19 @@ class TestCancel:
         await cancelled_when(ready, bash(source, kill_grace=0))
         assert not (tmp_path / "note").exists()
 
+    @pytest.mark.parametrize("anyio_backend", ["asyncio"])
+    async def test_cancelled_a_second_time(self, ready, running):
+        """Asyncio's own cancellation knows no shield: then the grace is over, and nothing is left all the same."""
+        source = f"trap 'echo $$ > {ready.path}' TERM; echo $$ > {ready.path}; while :; do sleep 0.01; done"
+        task = asyncio.ensure_future(run_command(bash(source, kill_grace=60)))
+        await ready.pids()
+        task.cancel()
+        (pid,) = await ready.pids()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not running(pid)
+
     async def test_cancellation_goes_on(self):
         """The cancellation itself is not swallowed."""
         with anyio.move_on_after(0.2) as scope:
@@ -305,6 +321,36 @@ class TestCancel:
         inner = f"DSHHOOKS_COMMAND=$DSHHOOKS_COMMAND:inner setsid sh -c 'echo $$ > {ready.path}; exec sleep 1000' &"
         pids = await cancelled_when(ready, bash(f"({inner}); sleep 1000"))
         assert not any(running(pid) for pid in pids)
+
+
+HOST = """
+import os, sys
+import anyio
+from dshhooks import lifeline
+from dshhooks_workspace_tools.process import Command, run_command
+
+command = Command(argv=("bash", "-c", "--", sys.argv[2]), cwd="/", env=dict(os.environ), timeout=600,
+                  max_output_bytes=1000, keep_background=True)
+with lifeline():
+    anyio.run(run_command, command, backend=sys.argv[1])
+"""
+
+
+def host(backend, source):
+    """Start a process that holds a lifeline and runs a command."""
+    return subprocess.Popen([sys.executable, "-c", HOST, backend, source])
+
+
+class TestHostKilled:
+    async def test_ends_the_whole_tree(self, ready, running, anyio_backend):
+        """A command whose host is killed is ended with everything, ``keep_background`` or not."""
+        source = f"setsid sleep 1000 & echo $$ $! > {ready.path}; wait"
+        with host(anyio_backend, source) as process:
+            pids = await ready.pids()
+            process.kill()
+        with anyio.fail_after(30):
+            while any(running(pid) for pid in pids):  # noqa: ASYNC110 - another process cannot set an event
+                await anyio.sleep(0.005)
 
 
 class TestNothingLeft:
