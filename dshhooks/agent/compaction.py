@@ -84,6 +84,19 @@ def _request(agent: Agent, nodes: tuple[int, ...], signal: CancelSignal) -> Gene
     )
 
 
+@frozen
+class Installed:
+    """What became of a summary.
+
+    Args:
+        done: Whether it stands in the conversation's place.
+        error: Why that is not durable, which was told already; ``None`` when it is.
+    """
+
+    done: bool
+    error: BaseException | None = None
+
+
 @frozen(eq=False)
 class Attempt:
     """One attempt to replace a conversation.
@@ -105,7 +118,7 @@ class Attempt:
             stretch: Where it runs. What is replaced is replaced and flushed whatever becomes of what runs there.
         """
         summary = await stretch.run(self.summary)
-        return await stretch.outlast(self.install, summary)
+        return (await stretch.outlast(self.install, summary)).done
 
     async def summary(self) -> str:
         """Return what the model makes of the conversation.
@@ -145,22 +158,21 @@ class Attempt:
             raise HarnessError("the model wrote no summary", "EMPTY_RESPONSE")
         return text
 
-    async def install(self, summary: str) -> bool:
-        """Put the summary in the conversation's place; False when that is not there any more."""
+    async def install(self, summary: str) -> Installed:
+        """Put the summary in the conversation's place, if that is still there, and flush it."""
         session = self.agent.session
         if tuple(session.surface)[: len(self.nodes)] != self.nodes:
-            return False
+            return Installed(False)
         if session.open_turn is not None:
             self._replace(summary)
-            return True
+            return Installed(True, await self.agent.flush(session.open_turn, session.open_step or 0))
         turn = session.last_turn + 1
         session.append(TurnStart(turn, InjectionTrigger(_SOURCE)))
         try:
             self._replace(summary)
         finally:
             session.append(TurnEnd(turn, CompletedEnd()))
-        await self.agent.flush(turn, 0)
-        return True
+        return Installed(True, await self.agent.flush(turn, 0))
 
     def _replace(self, summary: str) -> None:
         data: Any = UserMessage(_HEAD + summary, _SOURCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from uuid import uuid4
 
-from dshhooks.agent.compaction import Attempt, cancelled
+from dshhooks.agent.compaction import Attempt, Installed, cancelled
 from dshhooks.agent.ends import Interrupted
 from dshhooks.agent.within import Within, at_place, safe_error
 from dshhooks.engine.faults import is_fault
@@ -47,7 +47,7 @@ async def _observed(attempt: Attempt, runner: Runner) -> bool:
             raise
     else:
         _finish(scope, source, summary, installed)
-        return installed
+        return installed.done
     raise told
 
 
@@ -82,8 +82,11 @@ def _ended(attempt: Attempt, exc: BaseException) -> tuple[Outcome, BaseException
     return classify(exc), exc
 
 
-def _finish(scope: Scope, source: CompactionInput, summary: str, installed: bool) -> None:
-    if installed:
+def _finish(scope: Scope, source: CompactionInput, summary: str, installed: Installed) -> None:
+    if installed.error is not None:
+        # A summary whose record is not durable is no success, whoever goes on with it (1.16).
+        scope.finish(Outcome.FAILED, installed.error)
+    elif installed.done:
         output = CompactionOutput(source.basis, source.model_key, source.fingerprint, summary)
         scope.finish(Outcome.COMPLETED, output=output)
     else:

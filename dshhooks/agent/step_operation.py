@@ -9,7 +9,7 @@ from dshhooks.agent.within import Within, at_place, ended
 from dshhooks.llm.request import nothing_said
 from dshhooks.operations.call import Coordinates
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import start_here
+from dshhooks.operations.owner import begin_here
 from dshhooks.operations.payloads import StepData
 from dshhooks.operations.place import Place, current_place
 from dshhooks.operations.runner import Runner
@@ -36,7 +36,7 @@ async def observed_step(step: Step, runner: Runner, body: Body, *args: Any) -> S
 
 
 async def _observed(step: Step, runner: Runner, body: Body, *args: Any) -> StepOutcome:
-    scope = await start_here(runner, Operation.STEP, StepData(step.number - 1))
+    scope = begin_here(runner, Operation.STEP, StepData(step.number - 1))
     try:
         outcome = await Within(scope).run(body, *args)
     except BaseException as exc:

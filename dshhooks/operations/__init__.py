@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dshhooks.operations.token import CancelToken as CancelToken
     from dshhooks.operations.verdict import as_denial as as_denial
     from dshhooks.operations.verdict import classify as classify
+    from hookspecs.errors import ConfigError as ConfigError
     from hookspecs.errors import OperationConfigError as OperationConfigError
     from hookspecs.operations import Denial as Denial
     from hookspecs.operations import deny as deny
@@ -74,7 +75,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "dshhooks.operations.scope": ("Scope", "track_scopes"),
     "dshhooks.operations.snapshot": ("freeze",),
     "dshhooks.operations.token": ("CancelToken",),
-    "hookspecs.errors": ("OperationConfigError",),
+    "hookspecs.errors": ("ConfigError", "OperationConfigError"),
     "hookspecs.operations": ("Denial", "deny"),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import attrs
 from attrs import field, frozen
 
+from dshhooks.operations.draft import Drafted, draft_of
 from dshhooks.operations.errors import CallError
 from dshhooks.operations.kinds import Operation, Outcome
 from dshhooks.operations.payloads import PAYLOADS, Payload
 from dshhooks.operations.snapshot import freeze, only_plain, shown_again
 
-__all__ = ["Call", "Cause", "Coordinates", "Result", "check_call", "ended", "frozen_call"]
+__all__ = ["Call", "Cause", "Coordinates", "Result", "begun", "check_call", "ended", "frozen_call", "now"]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+now: Final = partial(datetime.now, UTC)
 
 
 @frozen
@@ -52,9 +53,8 @@ class Cause:
 shown_again(Coordinates, Cause)
 
 
-# Call and Result have no slots: one of each is made for every operation, and attrs fills a dict a third faster.
-@frozen(slots=False)
-class Call:
+@frozen
+class Call(Drafted):
     """An operation that begins. Callbacks get a frozen copy; ``repr`` and :meth:`describe` hold no payload text.
 
     Args:
@@ -71,15 +71,15 @@ class Call:
     coordinates: Coordinates = Coordinates()
     agent_name: str = ""
     cause: Cause | None = None
-    started_at: datetime = field(factory=_now)
+    started_at: datetime = field(factory=now)
 
-    def describe(self) -> dict[str, str | int | bool]:
+    def describe(self) -> dict[str, str | int | float | bool]:
         """Return the facts that may be logged: names, ids, times. Everything else may be sensitive."""
         return _described(self)
 
 
-@frozen(slots=False)
-class Result:
+@frozen
+class Result(Drafted):
     """An operation that has finished: the call's identity and payload, terminal fields filled.
 
     Args:
@@ -100,13 +100,17 @@ class Result:
     error: BaseException | None = field(default=None, repr=False)
     elapsed: float = 0.0
 
-    def describe(self) -> dict[str, str | int | bool]:
+    def describe(self) -> dict[str, str | int | float | bool]:
         """Return the facts that may be logged: names, ids, times, outcome. Not the error."""
-        ended = {"ended_at": self.ended_at.isoformat(), "outcome": str(self.outcome)}
+        ended: dict[str, str | float] = {
+            "ended_at": self.ended_at.isoformat(),
+            "elapsed": self.elapsed,
+            "outcome": str(self.outcome),
+        }
         return {**_described(self), **ended}
 
 
-def _described(call: Call | Result) -> dict[str, str | int | bool]:
+def _described(call: Call | Result) -> dict[str, str | int | float | bool]:
     facts: dict[str, Any] = {"operation": str(call.operation), "started_at": call.started_at.isoformat()}
     facts |= {name: part for name, part in attrs.asdict(call.coordinates).items() if part}
     if call.agent_name:
@@ -137,13 +141,33 @@ def check_call(call: Any) -> None:
         raise CallError(f"{call.operation} needs an aware datetime as started_at")
 
 
-def ended(call: Call, payload: Payload, outcome: Outcome, error: BaseException | None, elapsed: float) -> Result:
-    """Return how a call ended, now; with the payload it has at its end."""
-    now, started = datetime.now(UTC), call.started_at
-    return Result(
-        call.operation, payload, call.coordinates, call.agent_name, call.cause, started,
-        now if now > started else started, outcome, error, elapsed,
-    )  # fmt: skip
+_CallDraft: Final = draft_of(Call)
+_ResultDraft: Final = draft_of(Result)
+
+
+def begun(
+    operation: Operation, payload: Payload, where: Coordinates, name: str, cause: Cause | None, at: datetime
+) -> Call:
+    """Return the call of an operation that begins; all it is given is right, and frozen."""
+    call = _CallDraft()
+    call.operation, call.payload, call.coordinates = operation, payload, where
+    call.agent_name, call.cause, call.started_at = name, cause, at
+    call.__class__ = Call
+    return call  # type: ignore[no-any-return]  # by now it is one
+
+
+def ended(
+    call: Call, payload: Payload, outcome: Outcome, error: BaseException | None, at: datetime, elapsed: float
+) -> Result:
+    """Return how a call ended, with the payload it has at its end."""
+    started = call.started_at
+    result = _ResultDraft()
+    result.operation, result.payload, result.coordinates = call.operation, payload, call.coordinates
+    result.agent_name, result.cause, result.started_at = call.agent_name, call.cause, started
+    result.ended_at = at if at > started else started
+    result.outcome, result.error, result.elapsed = outcome, error, elapsed
+    result.__class__ = Result
+    return result  # type: ignore[no-any-return]  # by now it is one
 
 
 def frozen_call(call: Call) -> Call:

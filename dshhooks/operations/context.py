@@ -13,7 +13,7 @@ from dshhooks.operations.token import CancelToken
 if TYPE_CHECKING:
     from dshhooks.operations.call import Call
 
-__all__ = ["CurrentOperation", "Driven", "adopt", "advance", "current_operation", "enter", "opened", "run_in"]
+__all__ = ["CURRENT", "CurrentOperation", "Driven", "adopt", "advance", "current_operation", "enter", "run_in"]
 
 T = TypeVar("T")
 
@@ -87,25 +87,19 @@ class CurrentOperation:
         return f"CurrentOperation(call={self._call!r})"
 
 
-_current: ContextVar[CurrentOperation | None] = ContextVar("dshhooks_operation", default=None)
+# For the rest of this package; set as the first thing in an operation's own context.
+CURRENT: Final[ContextVar[CurrentOperation | None]] = ContextVar("dshhooks_operation", default=None)
 _probe: ContextVar[object] = ContextVar("dshhooks_operation_probe")
 
 
 def current_operation() -> CurrentOperation | None:
     """Return the innermost observed operation this code runs in, or ``None``."""
-    return _current.get()
-
-
-def opened(context: Context, call: Call) -> CurrentOperation:
-    """Make a context an operation's own: inside the one it was copied in."""
-    operation = CurrentOperation(call, context.get(_current))
-    context.run(_current.set, operation)
-    return operation
+    return CURRENT.get()
 
 
 def enter(context: Context, operation: CurrentOperation | None) -> None:
     """Make an operation the current one of its context."""
-    context.run(_current.set, operation)
+    context.run(CURRENT.set, operation)
 
 
 def adopt(operation: CurrentOperation | None) -> None:
@@ -113,7 +107,7 @@ def adopt(operation: CurrentOperation | None) -> None:
 
     For a task that outlives who began it: without, it would be cancelled when that one's operation finishes.
     """
-    _current.set(operation)
+    CURRENT.set(operation)
 
 
 def run_in(context: Context, fn: Callable[..., T], *args: Any) -> T:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
+from inspect import isawaitable
 from typing import Any
 
 from attrs import frozen
 
+from dshhooks.engine.faults import discard
 from dshhooks.operations.errors import DriftRejectedError
 from dshhooks.operations.manifest import Manifest
+from hookspecs.errors import InvalidDecisionError
 
 __all__ = ["Assessment", "Decider", "DriftChange", "Severity", "accepts_without_warning", "assess_drift", "decide"]
 
@@ -52,9 +55,15 @@ def _said(value: Any) -> str:
 
 @frozen
 class Assessment:
-    """Everything that is different, sorted by category."""
+    """Everything that is different, sorted by category; itself a collection of that, empty when nothing is."""
 
     changes: tuple[DriftChange, ...] = ()
+
+    def __iter__(self) -> Iterator[DriftChange]:
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
 
     @property
     def warnings(self) -> tuple[DriftChange, ...]:
@@ -107,7 +116,7 @@ def decide(assessment: Assessment, *, allow_policy_drift: bool = False, decider:
     """
     if decider is not None:
         try:
-            accepted = decider(assessment) is True
+            accepted = _decided(decider(assessment))
         except Exception as exc:
             raise _rejected(assessment) from exc
     else:
@@ -116,6 +125,13 @@ def decide(assessment: Assessment, *, allow_policy_drift: bool = False, decider:
     if not accepted:
         raise _rejected(assessment)
     return bool(assessment.changes)
+
+
+def _decided(answer: object) -> bool:
+    if isawaitable(answer):
+        discard(answer)
+        raise InvalidDecisionError("a drift decider is called where nobody can wait; use a plain `def`")
+    return answer is True
 
 
 def _rejected(assessment: Assessment) -> DriftRejectedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextvars import Context
 from inspect import isawaitable
@@ -9,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from dshhooks.engine.faults import discard
+from dshhooks.engine.faults import discard, is_fault
 from dshhooks.operations.context import Driven, run_in
 from dshhooks.operations.declare import Guard
 from dshhooks.operations.errors import GuardError, OperationCanceled
@@ -74,7 +75,7 @@ async def _waited(
                 answer = await Driven(context, answer)
     except BaseException as exc:
         # Out here, once the scopes have taken what was theirs out of a group.
-        if is_genuine_cancellation(exc) or not is_containable(exc):
+        if not _is_made_up(exc) and (is_genuine_cancellation(exc) or not is_containable(exc)):
             raise
         return None, exc
     if derived.caught:
@@ -82,6 +83,11 @@ async def _waited(
     if waiting.cancelled_caught:
         return None, TimeoutError(f"the guard had not answered after {limit} s")
     return answer, None
+
+
+def _is_made_up(exc: BaseException) -> bool:
+    """Say whether nobody has cancelled anything: taken for genuine, it would end the turn and be logged as it is."""
+    return is_fault(exc) and anyio.current_effective_deadline() != -math.inf
 
 
 def _is_denial(answer: Any) -> bool:

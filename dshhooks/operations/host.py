@@ -46,7 +46,8 @@ class Operations:
         """Take the host's own set: its observers and guards come before every plugin's.
 
         Raises:
-            OperationConfigError: The set's first problem, or ``duplicate_option``: there is one already.
+            OperationConfigError: ``duplicate_option``: there is one already; or ``invalid_hooks``, with the set's first
+                problem as its ``__cause__``.
         """
         from dshhooks.operations.declare import OperationSet, validate_set
 
@@ -62,7 +63,10 @@ class Operations:
                 kind="invalid_hooks",
                 field="operations",
             )
-        validate_set(declared)
+        try:
+            validate_set(declared)
+        except OperationConfigError as exc:
+            raise OperationConfigError(f"operations: {exc}", kind="invalid_hooks", field="operations") from exc
         self._own = declared
         self.attended = True
         self._anew()

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import anyio
 from attrs import frozen
 
-from dshhooks.operations.call import Call, Coordinates
+from dshhooks.operations.call import Coordinates, begun, now
 from dshhooks.operations.context import Driven, run_in
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.payloads import JournalAppendData
+from dshhooks.operations.payloads import append_data
 from dshhooks.operations.runner import Runner, handles
 from dshhooks.operations.scope import Scope
 from dshhooks.operations.snapshot import freeze
@@ -155,15 +156,16 @@ def begin_append(append: Append) -> Scope | None:
         return None
     if type(record.id) is not str or not record.id:
         return None
-    return begin_described(append.runner, append.session_id, record.family, record.id, append.context)
+    return begin_described(append.runner, append.session_id, record.family, record.id, append.context, now())
 
 
-def begin_described(runner: Runner, session_id: str, family: str, id: str, context: Context | None) -> Scope | None:
+def begin_described(
+    runner: Runner, session_id: str, family: str, id: str, context: Context | None, at: datetime
+) -> Scope | None:
     """Do the same for one whose family and id are known to be right."""
     try:
-        data = JournalAppendData(family, id)
         # No agent and no cause: an append belongs to its session (1.5).
-        call = Call(Operation.JOURNAL_APPEND, data, _journal_of(session_id))
+        call = begun(Operation.JOURNAL_APPEND, append_data(family, id), _journal_of(session_id), "", None, at)
         return runner.begin_frozen(call, context)
     except Exception:  # noqa: BLE001 - what cannot be observed is written all the same (J2, J3)
         return None
@@ -178,9 +180,10 @@ async def _written(scopes: Sequence[Scope], write: Callable[[], Awaitable[T]]) -
 
 def _end(scopes: Sequence[Scope], error: BaseException | None) -> None:
     passing: BaseException | None = None
+    at = now()  # of the one answer for all of them
     for scope in scopes:
         try:
-            scope.finish(Outcome.COMPLETED if error is None else _outcome(scope, error), error)
+            scope.finish_at(at, Outcome.COMPLETED if error is None else _outcome(scope, error), error)
         except BaseException as exc:  # noqa: BLE001 - an interrupt; raised once the others have been told
             passing = exc if passing is None else passing
     if passing is not None:

@@ -70,12 +70,7 @@ class Manifest:
             OperationConfigError: ``invalid_manifest``.
         """
         found = {name: data[name] for name in _TYPES if name in data}
-        for name, value in found.items():
-            if type(value) not in _TYPES[name]:
-                raise _invalid(name, f"it cannot be {type(value).__name__}")
-        for name in ("tools", "plugins"):
-            if not all(isinstance(each, str) for each in found.get(name, ())):
-                raise _invalid(name, "its members must be strings")
+        _check_types(found)
         manifest = cls(**{"schema": 1, **found})
         validate_manifest(manifest)
         return manifest
@@ -96,12 +91,23 @@ def validate_manifest(manifest: Manifest) -> None:
     Raises:
         OperationConfigError: ``invalid_manifest``, or what is wrong with the revision.
     """
+    made = {name: getattr(manifest, name) for name in _TYPES}
+    # A revision of another type has an error of its own.
+    _check_types({name: value for name, value in made.items() if name != "hook_policy_rev"})
     if not 1 <= manifest.schema <= MANIFEST_SCHEMA:
         raise _invalid("schema", f"version {manifest.schema} is not known here; 1 to {MANIFEST_SCHEMA} are")
-    if manifest.hook_policy_rev:
+    if manifest.hook_policy_rev != "":
         if manifest.schema < _FIRST_WITH_POLICY:
             raise _invalid("hook_policy_rev", f"schema {manifest.schema} has none; its fingerprint would not cover it")
         check_revision(manifest.hook_policy_rev)
+
+
+def _check_types(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if type(value) not in _TYPES[name]:
+            raise _invalid(name, f"it cannot be {type(value).__name__}")
+        if _TYPES[name] is _LIST and not all(isinstance(each, str) for each in value):
+            raise _invalid(name, "its members must be strings")
 
 
 def _text(text: str) -> bytes:

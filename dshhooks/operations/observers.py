@@ -6,7 +6,7 @@ What goes wrong in one is one log record with its place and nothing it said: no 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextvars import Context
 from inspect import isawaitable
 from types import FunctionType, GeneratorType
@@ -15,18 +15,19 @@ from typing import Any
 from attrs import frozen
 
 from dshhooks.engine.faults import discard
-from dshhooks.operations.context import run_in
+from dshhooks.operations.context import CURRENT, CurrentOperation, run_in
 from dshhooks.operations.declare import Around
 from dshhooks.operations.kinds import Operation
 from dshhooks.operations.verdict import is_containable
 from hookspecs.errors import InvalidDecisionError
 
-__all__ = ["Begun", "ObserverFault", "Report", "begin", "finish_all", "report_to"]
+__all__ = ["Begun", "Failed", "ObserverFault", "Report", "begin_all", "finish_all", "report_to"]
 
 log = logging.getLogger("dshhooks.operations")
 
 Finish = Callable[[Any], Any] | Generator[Any, Any, Any]  # a generator is finished by what it is sent
 Begun = tuple[int, Finish, str]  # the observer's place in the whole list, what it wants to be told at the end, whose
+Failed = tuple[int, str, BaseException]  # the observer's place, whose it is, what it raised
 _ENDED = object()
 
 
@@ -71,49 +72,62 @@ def report_to(debug: Callable[[BaseException, ObserverFault], object] | None) ->
     return report
 
 
-def begin(context: Context, index: int, around: Around, call: Any, report: Report) -> Finish | None:
-    """Tell one observer that an operation begins; return its finish, if it has one.
+def begin_all(operation: CurrentOperation, told: Iterator[tuple[int, Around]], begun: list[Begun]) -> Failed | None:
+    """Tell observers that an operation begins, in order, until one fails; called in the operation's own context.
+
+    Flat, and one entry into the context for all of them: this runs for every operation, the appends included.
+
+    Args:
+        operation: The operation, from here on the current one of its context.
+        told: Those that are left to be told.
+        begun: Gets what each of them wants to be told at the end.
+
+    Returns:
+        Who failed, and how; the caller reports it where no exception is being handled, so that nobody who logs can add
+        its text, and calls again for those still left. ``None`` when all were told.
 
     Raises:
         BaseException: Only what passes through every boundary, such as ``KeyboardInterrupt``.
     """
-    try:
-        return context.run(_begun, around.begin, call)  # nobody is in it yet: the operation only begins
-    except BaseException as exc:
-        if not is_containable(exc):
-            raise
-        fault = exc
-    # Out here no exception is being handled, so nobody who logs can add its text.
-    report(ObserverFault(call.operation, "begin", index, around.plugin), fault)
+    CURRENT.set(operation)
+    call = operation.call
+    for index, around in told:
+        try:
+            answer = around.begin(call)
+            if type(answer) is GeneratorType:
+                if next(answer, _ENDED) is _ENDED:
+                    continue
+            elif answer is None:
+                continue
+            elif type(answer) is not FunctionType:
+                _check(answer)
+        except BaseException as exc:
+            if not is_containable(exc):
+                raise
+            return index, around.plugin, exc
+        begun.append((index, answer, around.plugin))
     return None
 
 
-def _begun(fn: Callable[[Any], Any], call: Any) -> Finish | None:
-    answer = fn(call)
-    if answer is None or type(answer) is FunctionType:
-        return answer
-    if type(answer) is GeneratorType:
-        return None if next(answer, _ENDED) is _ENDED else answer
+def _check(answer: Any) -> None:
     if isawaitable(answer) or not callable(answer):
         discard(answer)
         raise InvalidDecisionError(f"begin returned {type(answer).__name__}; it may return finish(result) or None")
-    return answer  # type: ignore[no-any-return]
 
 
-def finish_all(context: Context, begun: Sequence[Begun], result: Any, report: Report) -> BaseException | None:
-    """Tell the observers, last begun first; each is told, whatever the others do.
+def finish_all(context: Context, begun: list[Begun], result: Any, report: Report) -> BaseException | None:
+    """Tell the observers, last begun first; each is told, whatever the others do, and taken out of the list.
 
     Returns:
         The first exception that has to be raised on once everything is released.
     """
     intact = _Keeper(result.error) if result.error is not None else None
     passing = None
-    for index, finish, plugin in reversed(begun):
-        fault = _finish(context, finish, result)
-        if intact is not None:
-            intact.restore()
-        if fault is None:
+    while begun:
+        failed = _tell_in(context, begun, result, intact)
+        if failed is None:
             continue
+        index, plugin, fault = failed
         if is_containable(fault):
             report(ObserverFault(result.operation, "finish", index, plugin), fault)
         elif passing is None:
@@ -121,32 +135,46 @@ def finish_all(context: Context, begun: Sequence[Begun], result: Any, report: Re
     return passing
 
 
-def _finish(context: Context, finish: Finish, result: Any) -> BaseException | None:
+def _tell_in(context: Context, begun: list[Begun], result: Any, intact: _Keeper | None) -> Failed | None:
+    last = begun[-1]
     try:
         try:
-            context.run(_tell, finish, result)
-        except RuntimeError as exc:
-            if exc.__traceback__ is None or exc.__traceback__.tb_next is not None:
-                raise
-            run_in(context, _tell, finish, result)  # nothing further in raised it: the context is entered already
-    except BaseException as exc:  # noqa: BLE001 - judged by the caller, after the others were told
-        return exc
+            return context.run(_tell_rest, begun, result, intact)
+        except RuntimeError:  # it raises nothing, so the context is entered already
+            return run_in(context, _tell_rest, begun, result, intact)
+    except BaseException as exc:  # noqa: BLE001 - the stack is full, or an interrupt came in between; judged by the caller
+        if begun and begun[-1] is last:
+            begun.pop()
+        return last[0], last[2], exc
+
+
+def _tell_rest(begun: list[Begun], result: Any, intact: _Keeper | None) -> Failed | None:
+    """Tell those that are left until one fails: who, and how. Flat, for the reason ``begin_all`` is."""
+    while begun:
+        index, finish, plugin = begun.pop()
+        try:
+            if type(finish) is not GeneratorType:
+                _call(finish, result)
+                continue
+            try:
+                finish.send(result)
+            except StopIteration:
+                continue
+            finish.close()
+            raise InvalidDecisionError("an observer yields once; this one did twice")
+        except BaseException as exc:  # noqa: BLE001 - judged by finish_all, and the others are told all the same
+            return index, plugin, exc
+        finally:
+            if intact is not None:
+                intact.restore()
     return None
 
 
-def _tell(finish: Finish, result: Any) -> None:
-    if not isinstance(finish, GeneratorType):
-        answer = finish(result)  # type: ignore[operator]  # it is no generator
-        if answer is not None and isawaitable(answer):
-            discard(answer)
-            raise InvalidDecisionError("finish is called where nobody can wait; use a plain `def`")
-        return
-    try:
-        finish.send(result)
-    except StopIteration:
-        return
-    finish.close()
-    raise InvalidDecisionError("an observer yields once; this one did twice")
+def _call(finish: Any, result: Any) -> None:
+    answer = finish(result)
+    if answer is not None and isawaitable(answer):
+        discard(answer)
+        raise InvalidDecisionError("finish is called where nobody can wait; use a plain `def`")
 
 
 class _Keeper:

@@ -9,18 +9,18 @@ from typing import Any
 
 import anyio
 
-from dshhooks.operations.call import Call
+from dshhooks.operations.call import Call, Cause, Coordinates, begun, now
 from dshhooks.operations.context import CurrentOperation, enter
 from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.kinds import Operation
 from dshhooks.operations.payloads import Payload
-from dshhooks.operations.place import current_place
+from dshhooks.operations.place import Place, current_place
 from dshhooks.operations.runner import Runner
 from dshhooks.operations.scope import IdleScope, Scope
 from dshhooks.operations.snapshot import freeze, only_plain
 from dshhooks.operations.token import PAST_DEADLINE
 
-__all__ = ["check", "outliving", "start_here", "through"]
+__all__ = ["begin_here", "check", "outliving", "start_here", "through"]
 
 
 async def start_here(runner: Runner, operation: Operation, payload: Payload) -> Scope:
@@ -29,12 +29,34 @@ async def start_here(runner: Runner, operation: Operation, payload: Payload) -> 
     Raises:
         SnapshotError, BaseException: As for :meth:`Runner.start`.
     """
-    place = current_place()
+    scope = begin_here(runner, operation, payload)
+    return await runner.asked(scope) if runner.asks(operation) else scope
+
+
+def begin_here(runner: Runner, operation: Operation, payload: Payload) -> Scope:
+    """Do the same without a wait, for an operation that no guard may refuse, or before its guards are asked.
+
+    Raises:
+        SnapshotError, BaseException: As for :meth:`Runner.begin_frozen`.
+    """
     if not runner.handles(operation):
+        place = current_place()
         return IdleScope(Call(operation, payload, place.coordinates, place.agent_name, place.cause))
     shown = payload if only_plain(payload) else freeze(payload)
-    where, name, cause = freeze(place.coordinates), freeze(place.agent_name), freeze(place.cause)
-    return await runner.start_frozen(Call(operation, shown, where, name, cause))
+    _, where, name, cause = _shown(current_place())
+    return runner.begin_frozen(begun(operation, shown, where, name, cause, now()))
+
+
+_last: tuple[Place | None, Coordinates, str, Cause | None] = None, Coordinates(), "", None
+
+
+def _shown(place: Place) -> tuple[Place | None, Coordinates, str, Cause | None]:
+    """Return a place and what it says, frozen; remembered, as every operation of a step is at the same one."""
+    global _last
+    last = _last
+    if last[0] is not place:
+        _last = last = place, freeze(place.coordinates), freeze(place.agent_name), freeze(place.cause)
+    return last
 
 
 async def through(scope: Scope, body: Callable[..., Any], *args: Any) -> Any:

@@ -1,19 +1,19 @@
 """What each operation is about: known at its start, and added at its finish (spec/operations.md 1.5).
 
 A field marked ``_ADDED`` is filled at the finish. Fields named in ``SAFE`` are plain facts that may be logged;
-everything else may hold what a person, a model or a tool said, and is kept out of ``repr``. The payloads have no slots:
-one is made for every operation, and attrs fills a dict several times faster.
+everything else may hold what a person, a model or a tool said, and is kept out of ``repr``. Most payloads have no
+slots: attrs fills a dict faster, and a dict is what :func:`filled` copies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any, ClassVar, Final
 
 import attrs
 from attrs import field, frozen
 
+from dshhooks.operations.draft import Drafted, draft_of
 from dshhooks.operations.kinds import Operation
 from hookspecs.json import MISSING
 from hookspecs.model import GenerateOptions, TokenUsage
@@ -21,7 +21,7 @@ from hookspecs.values import Content, Message
 
 __all__ = ["PAYLOADS", "CompactionData", "CompactionInput", "CompactionOutput", "GateAnswer", "GateWaitData",
            "InferenceData", "JournalAppendData", "Payload", "StepData", "StreamResult", "ToolCallData",
-           "ToolExecutionData", "TurnData", "filled", "terminal_fields"]  # fmt: skip
+           "ToolExecutionData", "TurnData", "append_data", "filled", "terminal_fields"]  # fmt: skip
 
 
 # Marks a field that is filled at the finish.
@@ -171,8 +171,8 @@ class ToolExecutionData:
     is_error: bool | None = field(default=None, repr=False, kw_only=True, metadata=_ADDED)
 
 
-@frozen(slots=False)
-class JournalAppendData:
+@frozen
+class JournalAppendData(Drafted):
     """A write to the log: its family (``"event"``, ``"command"``, ``"gate_prepared"``, ``"fence"``) and id, no text."""
 
     SAFE: ClassVar = ("family", "record_id")
@@ -203,19 +203,31 @@ PAYLOADS: Final[dict[Operation, type]] = {
 }
 
 
+_AppendDraft: Final = draft_of(JournalAppendData)
+
+
+def append_data(family: str, record_id: str) -> JournalAppendData:
+    """Return the payload of an append: most operations are appends."""
+    data = _AppendDraft()
+    data.family, data.record_id = family, record_id
+    data.__class__ = JournalAppendData
+    return data  # type: ignore[no-any-return]  # by now it is one
+
+
 def filled(payload: Any, terminal: dict[str, Any]) -> Any:
     """Return a payload as it is at the finish: the same one with frozen values in its terminal fields."""
     made = object.__new__(type(payload))
-    object.__setattr__(made, "__dict__", {**vars(payload), **terminal})
+    object.__setattr__(made, "__dict__", vars(payload) | terminal)
     return made
 
 
 def terminal_fields(payload: Payload) -> frozenset[str]:
     """Return the names of the fields a payload gets at the finish."""
-    kind: Any = type(payload)
-    return _added(kind)
+    return _TERMINAL[type(payload)]
 
 
-@cache
 def _added(kind: Any) -> frozenset[str]:
     return frozenset(attribute.name for attribute in attrs.fields(kind) if attribute.metadata.get("added"))
+
+
+_TERMINAL: Final[dict[type, frozenset[str]]] = {kind: _added(kind) for kind in PAYLOADS.values()}

@@ -61,11 +61,18 @@ class Runner:
     async def start_frozen(self, call: Call) -> Scope:
         """Do the same for a handled call that is known to be right, and frozen."""
         scope = self.begin_frozen(call)
-        plan = self._plans[call.operation]
-        if not plan.guards:
-            return scope
+        return await self.asked(scope) if self.asks(call.operation) else scope
+
+    def asks(self, operation: Operation) -> bool:
+        """Say whether there are guards that are asked about an operation."""
+        plan = self._plans.get(operation)
+        return plan is not None and bool(plan.guards)
+
+    async def asked(self, scope: Scope) -> Scope:
+        """Ask the guards about an operation that was begun here, and keep their answer in its scope."""
+        guards = self._plans[scope.call.operation].guards
         try:
-            scope.refuse(await ask(plan.guards, scope.call, scope.context, scope.token, self._timeout))
+            scope.refuse(await ask(guards, scope.call, scope.context, scope.token, self._timeout))
         except BaseException as exc:
             scope.finish(Outcome.CANCELED if is_genuine_cancellation(exc) else Outcome.FAILED, exc)
             raise

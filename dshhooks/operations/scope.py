@@ -7,32 +7,46 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from datetime import datetime
 from inspect import isawaitable
 from time import monotonic
 from typing import Any, Final
 
-from dshhooks.operations.call import Call, ended
-from dshhooks.operations.context import Driven, current_operation, opened, run_in
+from dshhooks.operations.call import Call, ended, now
+from dshhooks.operations.context import CURRENT, CurrentOperation, Driven, current_operation, run_in
 from dshhooks.operations.declare import Around
 from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Outcome
-from dshhooks.operations.observers import Begun, ObserverFault, Report, begin, finish_all
+from dshhooks.operations.observers import Begun, ObserverFault, Report, begin_all, finish_all
 from dshhooks.operations.payloads import Payload, filled, terminal_fields
-from dshhooks.operations.snapshot import freeze
+from dshhooks.operations.snapshot import freeze_each
 from dshhooks.operations.token import CancelToken
+from dshhooks.operations.verdict import is_containable
 from hookspecs.errors import HookUsageError
 
 __all__ = ["IdleScope", "Scope", "track_scopes"]
 
-_tracked: weakref.WeakSet[Scope] | None = None
+
+_NOTHING: Final[dict[str, Any]] = {}
+
+
+class Unfinished(weakref.WeakSet["Scope"]):
+    """Scopes that were started and not finished; of those that nobody holds any more only what is said of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dropped: list[str] = []
+
+
+_tracked: Unfinished | None = None
 
 
 @contextmanager
-def track_scopes() -> Iterator[weakref.WeakSet[Scope]]:
+def track_scopes() -> Iterator[Unfinished]:
     """Collect the scopes that are started and not finished, for tests that must not leave any."""
     global _tracked
-    outer, _tracked = _tracked, weakref.WeakSet()
+    outer, _tracked = _tracked, Unfinished()
     try:
         yield _tracked
     finally:
@@ -56,7 +70,7 @@ class Scope:
         self._call, self._context, self._report = call, context, report
         self._refusal: Refusal | None = None
         self._begun: list[Begun] = []
-        self._operation = opened(context, call)
+        self._operation = CurrentOperation(call, context.get(CURRENT))  # inside the one the context was copied in
         self._started = monotonic()
         if _tracked is not None:
             _tracked.add(self)
@@ -133,12 +147,12 @@ class Scope:
         Raises:
             BaseException: An interrupt came out of one; what had begun was finished.
         """
-        begun = self._begun
+        left = iter(told)
         try:
-            for index, around in told:
-                finish = begin(self._context, index, around, self._call, self._report)
-                if finish is not None:
-                    begun.append((index, finish, around.plugin))
+            # Nobody is in the context yet: the operation only begins.
+            while (failed := self._context.run(begin_all, self._operation, left, self._begun)) is not None:
+                index, plugin, fault = failed
+                self._report(ObserverFault(self._call.operation, "begin", index, plugin), fault)
         except BaseException as exc:
             self.finish(Outcome.FAILED, exc)
             raise
@@ -159,8 +173,15 @@ class Scope:
 
         Raises:
             HookUsageError: No such outcome or field; the observers were told ``failed``.
-            BaseException: What an observer raised that passes through every boundary; the others were told.
+            BaseException: What an observer raised that passes through every boundary; the others were told. Not if
+                ``error`` is of that kind itself: that one came first.
         """
+        self.finish_at(now(), outcome, error, terminal)
+
+    def finish_at(
+        self, at: datetime, outcome: Outcome, error: BaseException | None, terminal: dict[str, Any] = _NOTHING
+    ) -> None:
+        """Do the same for what had ended by then; for whoever finishes many that had one end."""
         try:
             self._open.pop()  # one step: of several callers, from whatever threads, one gets it (F5)
         except IndexError:
@@ -169,18 +190,22 @@ class Scope:
         misuse: HookUsageError | None = None
         if terminal or type(outcome) is not Outcome:
             misuse = _misuse(self._call, outcome, terminal)
-            outcome = Outcome.FAILED if misuse is not None else Outcome(outcome)
+            if misuse is not None:
+                outcome = Outcome.FAILED
+            elif type(outcome) is not Outcome:  # to ask an enumeration for its own member takes long
+                outcome = Outcome(outcome)
         try:
             if self._begun:
                 payload = self._filled(terminal) if terminal and misuse is None else self._call.payload
-                result = ended(self._call, payload, outcome, error, monotonic() - self._started)
+                result = ended(self._call, payload, outcome, error, at, monotonic() - self._started)
                 passing = finish_all(self._context, self._begun, result, self._report)
         finally:
-            self._begun = []
+            self._begun.clear()
             self._operation.release()
             if _tracked is not None:
                 _tracked.discard(self)
-        if passing is not None:
+        # An interrupt that is the error itself is the first one, and its owner is raising it (1.11).
+        if passing is not None and (error is None or is_containable(error)):
             raise passing
         if misuse is not None:
             raise misuse
@@ -188,7 +213,7 @@ class Scope:
     def _filled(self, terminal: dict[str, Any]) -> Payload:
         call = self._call
         try:
-            payload: Payload = filled(call.payload, {name: freeze(value) for name, value in terminal.items()})
+            payload: Payload = filled(call.payload, freeze_each(terminal))
         except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
             self._report(ObserverFault(call.operation, "snapshot", -1), exc)
             return call.payload
@@ -200,6 +225,8 @@ class Scope:
         self._open.clear()
         self._operation.release()
         message = f"a scope of {self._call.operation} was dropped unfinished"
+        if _tracked is not None:
+            _tracked.dropped.append(message)
         warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
 
     def __repr__(self) -> str:

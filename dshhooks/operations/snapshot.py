@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable
 from copy import copy
 from enum import Enum
+from functools import partial
 from operator import attrgetter, is_
 from typing import Any, Final, TypeVar
 from weakref import ref
@@ -27,7 +28,7 @@ from hookspecs.json import freeze as freeze_json
 from hookspecs.signal import CancelSignal
 from hookspecs.values import Message
 
-__all__ = ["freeze", "freeze_with", "only_plain", "shown_again"]
+__all__ = ["freeze", "freeze_each", "freeze_with", "only_plain", "shown_again"]
 
 _AS_THEY_ARE: Final = frozenset({
     str, int, bool, float, complex, bytes, type(None), type(...), Missing, FrozenDict, FrozenList,
@@ -38,10 +39,13 @@ _AS_THEY_ARE: Final = frozenset({
 # Read-only for everybody but its source; and an enumeration's members are constants.
 _AND_SUBCLASSES: Final = (Enum, CancelSignal)
 
-# What is shown again and again: every request holds the messages before it, every operation of a step its place.
+# What is shown again and again: every request holds the messages before it.
 _SHOWN_AGAIN: Final[set[type]] = {Message}
 # Of those, the ones that were found to be frozen through and through. By id: an entry goes before its object does.
 _intact: Final[dict[int, ref[Any] | None]] = {}
+
+# Fields that hold blocks: what nobody knows in there is one, whatever its class looks like.
+_OF_BLOCKS: Final = frozenset({"content", "blocks"})
 
 _DEEPEST: Final = 200
 _CLASSES: Final = 1024
@@ -70,6 +74,15 @@ def freeze(value: Any) -> Any:
     return value if kind in _AS_THEY_ARE or id(value) in _intact else _HOW[kind](value, 0)
 
 
+def freeze_each(values: dict[str, Any]) -> dict[str, Any]:
+    """Return frozen values under the same names.
+
+    Raises:
+        SnapshotError: As for :func:`freeze`.
+    """
+    return {name: value if type(value) in _AS_THEY_ARE else freeze(value) for name, value in values.items()}
+
+
 def freeze_with(value: T, grown: tuple[Any, ...], before: tuple[Any, ...]) -> T:
     """Freeze a value that holds a tuple which most likely begins as the one before it, that was frozen: a conversation.
 
@@ -94,19 +107,21 @@ def freeze_with(value: T, grown: tuple[Any, ...], before: tuple[Any, ...]) -> T:
 
 def only_plain(value: Any) -> bool:
     """Say whether an object without slots holds texts, numbers and the like and nothing else: a quick look."""
-    return _AS_THEY_ARE.issuperset(map(type, vars(value).values()))
+    fields = getattr(value, "__dict__", None)
+    return fields is not None and _AS_THEY_ARE.issuperset(map(type, fields.values()))
 
 
 def _tuple(value: tuple[Any, ...], depth: int) -> tuple[Any, ...]:
     if depth > _DEEPEST:
         raise _too_deep()
-    changed: dict[int, Any] = {}
+    changed: dict[int, Any] | None = None
     for item in value:
-        if type(item) in _AS_THEY_ARE or id(item) in _intact:
+        kind = type(item)
+        if kind in _AS_THEY_ARE or id(item) in _intact:
             continue
-        frozen = _HOW[type(item)](item, depth + 1)
+        frozen = _HOW[kind](item, depth + 1)
         if frozen is not item:
-            changed[id(item)] = frozen
+            changed = {**(changed or {}), id(item): frozen}
     return tuple([changed.get(id(item), item) for item in value]) if changed else value
 
 
@@ -117,13 +132,10 @@ class _Fields:
 
     def __init__(self, kind: type, names: tuple[str, ...]) -> None:
         self._names, self._again = names, kind in _SHOWN_AGAIN
-        # attrgetter gives a tuple for two names and more.
-        self._read: Callable[[Any], Any] = attrgetter(*names) if len(names) > 1 else self._read_few
+        # attrgetter gives a tuple for two names and more; the name of a single field is given twice.
+        self._read: Callable[[Any], Any] = attrgetter(*names) if len(names) > 1 else attrgetter(*names, *names)
         # By the classes of all fields: the fields that take a look. Instances of a class come in few kinds.
         self._todo: dict[tuple[type, ...], list[tuple[str, int, _Freezer]]] = {}
-
-    def _read_few(self, value: Any) -> tuple[Any, ...]:
-        return tuple([getattr(value, name) for name in self._names])
 
     def frozen(self, value: Any, depth: int) -> Any:
         """Return an instance with frozen fields: the same one, if they are frozen already."""
@@ -138,7 +150,12 @@ class _Fields:
                 continue
             if depth > _DEEPEST:
                 raise _too_deep()
-            frozen = how(items[at], depth + 1)
+            try:
+                frozen = how(items[at], depth + 1)
+            except SnapshotError as exc:
+                if name in _OF_BLOCKS:
+                    exc.kind = "unknown_block"
+                raise
             if frozen is not items[at]:
                 changed = {**(changed or {}), name: frozen}
         if changed is not None:
@@ -150,14 +167,15 @@ class _Fields:
     def _look(self, kinds: tuple[type, ...]) -> list[tuple[str, int, _Freezer]]:
         if len(self._todo) >= _CLASSES:
             self._todo.clear()
-        found = [(self._names[at], at, _HOW[kind]) for at, kind in enumerate(kinds) if kind not in _AS_THEY_ARE]
+        fields = enumerate(zip(self._names, kinds, strict=False))  # a single field was read twice
+        found = [(name, at, _HOW[kind]) for at, (name, kind) in fields if kind not in _AS_THEY_ARE]
         todo = self._todo[kinds] = [entry for entry in found if entry[2] is not _same]
         return todo
 
 
 def _remember(value: Any) -> None:
     key = id(value)
-    _intact[key] = ref(value, lambda _gone: _intact.pop(key, None))
+    _intact[key] = ref(value, partial(_intact.pop, key))  # called with the reference, which pop takes as its default
 
 
 def _with(value: Any, changed: dict[str, Any]) -> Any:
@@ -194,14 +212,15 @@ class _Freezers(dict[type, _Freezer]):
         if kind is dict or kind is list:
             return _json
         if _is_frozen(kind):
-            return _Fields(kind, tuple(attribute.name for attribute in attrs.fields(kind))).frozen
+            names = tuple(attribute.name for attribute in attrs.fields(kind))
+            return _Fields(kind, names).frozen if names else _same
         if kind is frozenset:
             return lambda value, depth: frozenset(_tuple(tuple(value), depth))
         if kind is bytearray:
             return lambda value, _depth: bytes(value)
         if issubclass(kind, _AND_SUBCLASSES):
             return _same
-        raise _unknown(kind)
+        return _unknown
 
 
 _HOW: Final = _Freezers()
@@ -211,13 +230,12 @@ def _too_deep() -> SnapshotError:
     return SnapshotError("a payload is nested too deep, or contains itself")
 
 
-def _unknown(kind: type) -> SnapshotError:
+def _unknown(value: Any, _depth: int) -> Any:
     # By its class only: to look at the value would be to run its code.
-    is_block = isinstance(getattr(kind, "kind", None), str) or attrs.has(kind)
-    name = kind.__name__
-    return SnapshotError(
-        f"a {name} in a payload cannot be frozen; make it a frozen attrs class or JSON",
-        "unknown_block" if is_block else "unknown_conversation",
+    kind = type(value)
+    raise SnapshotError(
+        f"a {kind.__name__} in a payload cannot be frozen; make it a frozen attrs class or JSON",
+        "unknown_block" if isinstance(getattr(kind, "kind", None), str) else "unknown_conversation",
     )
 
 

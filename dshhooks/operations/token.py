@@ -88,10 +88,12 @@ class CancelToken:
             source = self._source
         if source is not None:
             source.abort(reason)
-        for tie in tuple(self._ties):
-            tie.stop(-math.inf)
-        for child in tuple(self._children):
-            child.cancel(reason)
+        if self._ties:
+            for tie in tuple(self._ties):
+                tie.stop(-math.inf)
+        if self._children:
+            for child in tuple(self._children):
+                child.cancel(reason)
         return True
 
     def deadline_at_most(self, at: float) -> None:

@@ -73,7 +73,7 @@ def _checked(denial: BaseException) -> Denial | None:
 
 def _chain(exc: object) -> Iterator[BaseException]:
     seen: set[int] = set()
-    while issubclass(type(exc), BaseException) and id(exc) not in seen and len(seen) < _HOPS:
+    while issubclass(type(exc), BaseException) and id(exc) not in seen and len(seen) <= _HOPS:  # itself is no hop
         seen.add(id(exc))
         yield exc  # type: ignore[misc]  # issubclass() on its type says so
         exc = _CAUSE(exc)
@@ -113,15 +113,20 @@ def classify(error: BaseException | None) -> Outcome:
 
 def _is_cancellation(error: BaseException) -> bool:
     kinds: Any = (*cancellation_types(), OperationCanceled, TimeoutError)
+    last = _first_of(error, kinds)
+    if issubclass(type(last), BaseExceptionGroup):
+        return all(issubclass(type(_first_of(leaf, kinds)), kinds) for leaf in _leaves(last))
+    return issubclass(type(last), kinds)
+
+
+def _first_of(error: BaseException | None, kinds: Any) -> Any:
+    """Return the first link that is of one of the kinds, or a group; ``None`` behind a guard's failure."""
     for link in _chain(error):
-        kind = type(link)
-        if issubclass(kind, GuardError):  # a policy that timed out is a broken policy
-            return False
-        if issubclass(kind, kinds):
-            return True
-        if issubclass(kind, BaseExceptionGroup):
-            return all(issubclass(type(leaf), kinds) for leaf in _leaves(link))
-    return False
+        if issubclass(type(link), GuardError):  # a policy that timed out is a broken policy
+            return None
+        if issubclass(type(link), (*kinds, BaseExceptionGroup)):
+            return link
+    return None
 
 
 def is_containable(exc: BaseException) -> bool:

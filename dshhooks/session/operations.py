@@ -55,11 +55,19 @@ class Journal:
 
     def note(self, session: Session, event: Event) -> None:
         """Keep in mind who has to be told when an event that was just appended is written."""
-        if self._operations is None or not self._operations.attended:  # said here as well: this is the hot path
+        operations = self._operations
+        if operations is None or not operations.attended:
             return
-        runner = self._runner(session)
-        if runner is not None and _told_of.get() != session.id:
-            self._noted.setdefault(session.id, {})[event.seq] = runner, _telling(session)
+        runner = self._telling_runner(operations, session)
+        if runner is None:
+            return
+        session_id = session.id
+        if _told_of.get() == session_id:
+            return
+        noted = self._noted.get(session_id)
+        if noted is None:
+            noted = self._noted[session_id] = {}
+        noted[event.seq] = runner, _telling(session_id)
 
     def note_all(self, session: Session, events: Iterable[Event]) -> None:
         """Do the same for what was appended before the session was live."""
@@ -88,11 +96,13 @@ class Journal:
     async def _write(
         self, session_id: str, noted: dict[int, _Noted], events: Sequence[Event], write: Callable[[], Awaitable[T]]
     ) -> T:
+        from dshhooks.operations.call import now
         from dshhooks.operations.journal import begin_described, observed_write
 
+        at = now()  # of the one write for all of them
         told = [event.seq for event in events if event.seq in noted]
         # Each attempt has a context of its own: what an observer put into an earlier one is gone.
-        begun = (begin_described(noted[seq][0], session_id, _EVENT, str(seq), noted[seq][1].copy()) for seq in told)
+        begun = (begin_described(noted[seq][0], session_id, _EVENT, str(seq), noted[seq][1].copy(), at) for seq in told)
         value = await observed_write(begun, write)
         for seq in told:
             noted.pop(seq, None)
@@ -124,12 +134,15 @@ class Journal:
             return None
         from dshhooks.operations.journal import Append, Record
 
-        return Append(runner, Record(family, record_id), session.id, _telling(session))
+        return Append(runner, Record(family, record_id), session.id, _telling(session.id))
 
     def _runner(self, session: Session) -> Runner | None:
         operations = self._operations
         if operations is None or not operations.attended:
             return None
+        return self._telling_runner(operations, session)
+
+    def _telling_runner(self, operations: Operations, session: Session) -> Runner | None:
         runner = operations.runner(session.agent)
         if runner is not self._asked:
             self._asked, self._told = runner, _observes_appends(runner)
@@ -143,7 +156,7 @@ def _observes_appends(runner: Runner | None) -> bool:
     return handles(runner, Operation.JOURNAL_APPEND)
 
 
-def _telling(session: Session) -> Context:
+def _telling(session_id: str) -> Context:
     context = copy_context()
-    context.run(_told_of.set, session.id)
+    context.run(_told_of.set, session_id)
     return context

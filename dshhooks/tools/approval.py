@@ -63,8 +63,11 @@ class Approvals:
             if operation is not None:
                 operation.reason = ask.reason or ""
             return Allow()
-        if outcome is ApprovalOutcome.CANCELLED and execution.signal.aborted:
-            return None
+        if outcome is ApprovalOutcome.CANCELLED:
+            if execution.signal.aborted:
+                return None
+            if operation is not None:
+                operation.undecided = True
         return Deny(_REFUSALS[outcome].format(execution.name))
 
     def _request(self, ask: Ask, execution: ToolExecution) -> ApprovalRequest:

@@ -15,7 +15,7 @@ from dshhooks.operations.context import CurrentOperation, Driven, current_operat
 from dshhooks.operations.errors import GuardError, OperationCanceled
 from dshhooks.operations.guards import Refusal
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import check, outliving, start_here, through
+from dshhooks.operations.owner import begin_here, check, outliving, start_here, through
 from dshhooks.operations.payloads import ToolCallData, ToolExecutionData
 from dshhooks.operations.runner import Runner
 from dshhooks.operations.scope import Scope
@@ -49,11 +49,12 @@ class ObservedCall:
     """
 
     __slots__ = ("_blamed", "_effect", "_error", "_executed", "_id", "_outer", "_preview", "_previewed", "_raw", "_run",
-                 "_scope", "reason", "runner")  # fmt: skip
+                 "_scope", "reason", "runner", "undecided")  # fmt: skip
 
     def __init__(self, runner: Runner, run: ToolRun, raw: Any) -> None:
         self.runner = runner
         self.reason = ""  # why policy decided as it did
+        self.undecided = False  # whoever was asked is not waited for any more, so the call is refused all the same
         self._run, self._raw, self._id = run, raw, ""
         self._scope: Scope | None = None
         self._outer: CurrentOperation | None = None
@@ -116,7 +117,7 @@ class ObservedCall:
         refused: ToolResult | None = await stage(policy, self._run)
         if refused is None:
             self._effect = "approve"
-        elif isinstance(refused, ToolFailure) and refused.error.info is None and self._error is None:
+        elif self._error is None and not self.undecided and type(refused) is ToolFailure and refused.error.info is None:
             self._effect, self.reason = "deny", refused.error.message
         return refused
 
@@ -139,8 +140,8 @@ class ObservedCall:
         """Run what follows the outcome: in the call's context, and to its end."""
         if self._scope is None:
             return await stage(*args)
-        context = outliving(self._scope, self._outer)
-        return await Driven(context, run_in(context, stage, *args))
+        # A stage is a coroutine function: to call it runs nothing yet.
+        return await Driven(outliving(self._scope, self._outer), stage(*args))
 
     def here(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Call a plain function in the call's context."""
@@ -162,6 +163,7 @@ class ObservedCall:
         if self._scope is not None and not self._scope.finished:
             canceled = error is None and result is not None and was_aborted(result)
             self._scope.finish(Outcome.CANCELED if canceled else classify(error), error, **self._terminal(result))
+            self._run.operation = None  # a run and its execution hold each other, and must not hold all this as well
 
     def _terminal(self, result: ToolResult | None) -> dict[str, Any]:
         name = self._run.execution.name
@@ -213,7 +215,7 @@ class ObservedCall:
         return result
 
     async def _execution(self, dispatch: Callable[..., Any]) -> ToolResult:
-        scope = await start_here(self.runner, Operation.TOOL_EXECUTION, ToolExecutionData(*self._identity()))
+        scope = begin_here(self.runner, Operation.TOOL_EXECUTION, ToolExecutionData(*self._identity()))
         result: ToolResult | None = None
         error: BaseException | None = None
         try:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dshhooks.operations.context import current_operation, run_in
 from dshhooks.operations.errors import OperationCanceled
 from dshhooks.operations.kinds import Operation, Outcome
-from dshhooks.operations.owner import outliving, start_here, through
+from dshhooks.operations.owner import begin_here, outliving, through
 from dshhooks.operations.payloads import GateAnswer, GateWaitData
 from dshhooks.operations.runner import Runner
 from dshhooks.operations.scope import Scope
@@ -38,7 +38,7 @@ async def wait(
     Raises:
         Exception: The question of a cancelled wait could not be closed.
     """
-    scope = await start_here(runner, Operation.GATE_WAIT, _described(question, resolver))
+    scope = begin_here(runner, Operation.GATE_WAIT, _described(question, resolver))
     outcome, error = ApprovalOutcome.CANCELLED, None
     closing: BaseException | None = None
     try:

@@ -16,9 +16,11 @@ from dshhooks.operations import (
     Call,
     CallError,
     Cause,
+    CompactionData,
     CompactionInput,
     Coordinates,
     Denial,
+    GateWaitData,
     InferenceData,
     Operation,
     OperationSet,
@@ -168,19 +170,47 @@ class Plain:
     pass
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"), [(MutableBlock("secret"), "unknown_block"), (Plain(), "unknown_conversation")]
-)
-async def test_unknown_content(value, kind):
-    """Case 36, C3: an error before any callback, which names the type and nothing else."""
-    seen: list[Any] = []
+@attrs.define
+class MutableMessage:
+    role: str
+    text: str
+
+
+def holding(*content: Any) -> Message:
+    """A message with blocks its constructor would refuse."""
     message = Message("user", (TextBlock("x"),))
-    object.__setattr__(message, "content", (value,))
-    made = runner([seen.append], [seen.append], Operation.TURN)
+    object.__setattr__(message, "content", content)
+    return message
+
+
+def result_holding(*content: Any) -> ToolResultBlock:
+    """A block with blocks in it."""
+    block = ToolResultBlock("1", "x")
+    object.__setattr__(block, "content", content)
+    return block
+
+
+@pytest.mark.parametrize(
+    ("operation", "payload", "kind"),
+    [
+        (Operation.TURN, TurnData(0, holding(MutableBlock("secret"))), "unknown_block"),
+        (Operation.TURN, TurnData(0, holding(Plain())), "unknown_block"),
+        (Operation.TURN, TurnData(0, holding(result_holding(Plain()))), "unknown_block"),
+        (Operation.GATE_WAIT, GateWaitData("g", blocks=(Plain(),)), "unknown_block"),
+        (Operation.TURN, TurnData(0, (MutableBlock("secret"),)), "unknown_block"),
+        (Operation.TURN, TurnData(0, Plain()), "unknown_conversation"),
+        (Operation.INFERENCE, InferenceData((MutableMessage("user", "secret"),)), "unknown_conversation"),
+        (Operation.COMPACTION, CompactionData("a", CompactionInput(transcript=(Plain(),))), "unknown_conversation"),
+    ],
+)
+async def test_unknown_content(operation, payload, kind):
+    """Case 36, C3: an error before any callback, which says block or conversation, names the type and nothing else."""
+    seen: list[Any] = []
+    guards = [seen.append] if operation.guardable else []
     with pytest.raises(SnapshotError) as caught:
-        await made.start(call(Operation.TURN, payload=TurnData(0, message)))
+        await runner(guards, [seen.append], operation).start(call(operation, payload=payload))
     assert (caught.value.kind, seen) == (kind, [])
-    assert type(value).__name__ in str(caught.value)
+    assert any(name in str(caught.value) for name in ("MutableBlock", "MutableMessage", "Plain"))
     assert "secret" not in str(caught.value)
 
 
@@ -299,7 +329,8 @@ async def test_what_may_be_logged():
     facts = seen[0].describe()
     assert facts == {
         "operation": "tool_call", "started_at": given.started_at.isoformat(), "session": "s1", "execution_id": "e1",
-        "call_id": "c1", "tool_name": "bash", "is_error": True, "ended_at": facts["ended_at"], "outcome": "failed",
+        "call_id": "c1", "tool_name": "bash", "is_error": True, "ended_at": facts["ended_at"],
+        "elapsed": seen[0].elapsed, "outcome": "failed",
     }  # fmt: skip
     shown = [repr(each) for each in (given, given.payload, seen[0], seen[0].payload, scope, given.describe(), facts)]
     assert not [text for text in shown if "secret" in text]

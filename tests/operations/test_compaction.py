@@ -68,6 +68,55 @@ async def test_it_ends_once_the_summary_is_durable() -> None:
         assert watch.outcomes(COMPACTION) == [COMPLETED]
 
 
+async def test_it_ends_once_the_summary_is_durable_inside_a_turn_too() -> None:
+    """Case 106, 1.16: the finish follows the committed record, wherever that stands."""
+    gate, watch, flushes = Gate(), Watch(COMPACTION), []
+
+    async def flush() -> None:
+        flushes.append(list(watch.log))
+        if len(flushes) == 1:
+            await gate()
+
+    async def compact(agent: Any) -> None:
+        await agent.compact()
+
+    plugins = (Plugin("hook", agent_turn_stopping=compact), Plugin("slow", session_flush=flush))
+    async with host(watch, *plugins, steps=[Say("a"), Say("gist")]) as h:
+        agent = await h.agent()
+        agent.followup("one")
+        await gate.reached.wait()
+        assert agent.session.replace_generation == 1
+        assert watch.log == ["begin compaction"]
+        gate.open()
+        await agent.when_idle()
+    assert watch.outcomes(COMPACTION) == [COMPLETED]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+async def test_a_summary_that_is_not_durable_has_failed(inside: bool) -> None:
+    """Case 109, 1.16: the last word is the commit's; there is output of a success only. Who asked goes on with it."""
+    watch, error, done = Watch(COMPACTION), OSError("disk full"), []
+    broken = [error]
+
+    def flush(session: Any) -> None:
+        if session.replace_generation and broken:
+            raise broken.pop()
+
+    async def compact(agent: Any) -> None:
+        done.append(await agent.compact())
+
+    hooks = {"agent_turn_stopping": compact} if inside else {}
+    async with host(watch, Plugin("broken", session_flush=flush, **hooks), steps=[Say("a"), Say("gist")]) as h:
+        agent = await h.run("one")
+        if not inside:
+            await compact(agent)
+        assert done == [True]
+        assert [caught for _, _, caught in h.recorder.errors] == [error]
+        h.recorder.errors.clear()
+    result = watch.one(COMPACTION)
+    assert (result.outcome, result.error, result.payload.output) == (FAILED, error, None)
+
+
 async def test_its_request_is_no_inference() -> None:
     """Case 135, R7: one compaction, and no inference beside the turn's own."""
     watch = Watch()

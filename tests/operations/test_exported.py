@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import dshhooks
 import dshhooks.operations as operations
 
 
@@ -16,6 +17,14 @@ def test_every_name_is_importable(name):
     found = getattr(operations, name)
     assert found is not None
     assert not isinstance(found, type(operations))
+
+
+def test_a_set_s_error_is_a_config_error():
+    """1.4: the name the specification gives it catches it; it is the one every other configuration error has."""
+    assert operations.ConfigError is dshhooks.ConfigError
+    with pytest.raises(operations.ConfigError) as caught:
+        operations.deny("NO", "x")
+    assert (caught.value.kind, caught.value.field) == ("invalid_denial", "denial")
 
 
 def test_an_unknown_name_is_an_attribute_error():

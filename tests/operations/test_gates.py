@@ -243,7 +243,26 @@ async def test_an_observer_cancels_a_wait() -> None:
     assert closed_in == [("wait",)]  # the wait's values (P7)
     assert type(watch.one(WAIT).error) is OperationCanceled
     called = watch.one(CALL).payload
-    assert (called.permission_effect, called.is_error) == ("deny", True)
+    # 1.5: nobody has decided anything.
+    assert (called.permission_effect, called.permission_reason, called.is_error) == ("", "", True)
+
+
+@pytest.mark.parametrize("by_approver", [False, True])
+async def test_an_answer_that_was_cancelled_is_no_decision(by_approver: bool) -> None:
+    """1.5: the effect stays empty if no decision was reached, whoever gave up; an answer to another call is one."""
+    watch = Watch(CALL, WAIT)
+    answers = [CANCELLED, REJECTED]
+    if by_approver:
+        tools = registry(watch, asking(), tools=[tool(execute=never)])
+        for _ in range(2):
+            assert (await execute(tools, approver=lambda _request: answers.pop(0))).is_error
+    else:
+        tools = registry(watch, asking(approval_request=lambda request: answers.pop(0)), tools=[tool(execute=never)])
+        for _ in range(2):
+            assert (await execute(tools, agent=object())).is_error
+    effects = [result.payload.permission_effect for result in watch.of(CALL)]
+    assert (effects, watch.outcomes(WAIT)) == (["", "deny"], [CANCELED, COMPLETED])
+    assert watch.outcomes(CALL) == [COMPLETED, COMPLETED]
 
 
 async def test_the_record_of_a_cancelled_wait_is_not_cancelled_with_it() -> None:

@@ -197,13 +197,28 @@ def test_own_operations_are_taken_once() -> None:
     assert caught.value.kind == "duplicate_option"
 
 
+async def test_a_set_that_was_refused_takes_no_part() -> None:
+    """Case 132: nothing of it is adopted, and it is no first use of the option."""
+    operations = Operations(hooks())
+    with pytest.raises(OperationConfigError):
+        operations.adopt(OperationSet("v1", around=[Around(TOOL, lambda _call: None)]))
+    assert operations.runner() is None
+    assert not operations.attended
+    operations.adopt(OperationSet())
+
+
 async def test_an_invalid_set_stops_the_start() -> None:
-    """Case 132: a host with an invalid set does not start, and says what is wrong with it."""
+    """Case 132, R6: a host with an invalid set does not start; the error wraps the set's own, and says the same."""
     bad = OperationSet("v1", guards=[Guard(Operation.STEP, lambda _call: None)])
-    with pytest.raises(OperationConfigError) as caught:
+    with pytest.raises(OperationConfigError, match=r"operations: guards\[0\]: step can be observed") as caught:
         async with Harness.open(operations=bad):
             raise AssertionError("it started")
-    assert caught.value.kind == "operation_not_guardable"
+    assert (caught.value.kind, caught.value.field) == ("invalid_hooks", "operations")
+    cause = caught.value.__cause__
+    assert isinstance(cause, OperationConfigError)
+    assert (cause.kind, cause.field, cause.index, cause.operation) == (
+        "operation_not_guardable", "guards", 0, Operation.STEP,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("given", [{"guards": []}, [], object()])

@@ -88,6 +88,23 @@ def test_a_malformed_record(data):
         Manifest.from_json(data)
 
 
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"schema": "2"}, "invalid_manifest"), ({"schema": True}, "invalid_manifest"),
+        ({"schema": None}, "invalid_manifest"),
+        ({"schema": 3}, "invalid_manifest"), ({"agent": 7}, "invalid_manifest"), ({"model": None}, "invalid_manifest"),
+        ({"tools": (7, 8)}, "invalid_manifest"), ({"hook_policy_rev": 0}, "invalid_policy_revision"),
+        ({"hook_policy_rev": "\n"}, "missing_policy_revision"),
+    ],
+)  # fmt: skip
+def test_a_malformed_manifest(changes, kind):
+    """R2: the same is refused, in the same way, of one that was made here."""
+    with pytest.raises(OperationConfigError) as caught:
+        validate_manifest(attrs.evolve(FULL, **changes))
+    assert caught.value.kind == kind
+
+
 @pytest.mark.parametrize(("old", "new"), [("v1", "v2"), ("", "v1"), ("v1", "")])
 def test_policy_drift(old, new):
     """Case 128, R3: in any direction one change, a warning."""
@@ -99,6 +116,13 @@ def test_a_session_from_before():
     """R3: without a manifest only the policy counts; it had none."""
     assert assess_drift(None, Manifest("a", "m", ("t",))).changes == ()
     assert assess_drift(None, FULL).changes == (DriftChange("hook_policy", Severity.WARN, "", "v1"),)
+
+
+def test_an_assessment_is_its_changes():
+    """R3: whoever only wants to know what has changed, or whether, need not unpack it."""
+    found = assess_drift(Manifest(hook_policy_rev="v1"), Manifest(hook_policy_rev="v2"))
+    assert (list(found), len(found), bool(found)) == ([POLICY], 1, True)
+    assert not assess_drift(FULL, FULL)
 
 
 def test_other_drift():
@@ -141,6 +165,17 @@ def test_a_decider():
     with pytest.raises(DriftRejectedError) as caught:
         decide(found, decider=broken)
     assert caught.value.__cause__ is error
+
+
+def test_a_decider_that_waits():
+    """R4: nobody waits for it, so it has not decided; that is said, and no coroutine is left behind."""
+
+    async def later(_given):
+        return True
+
+    with pytest.raises(DriftRejectedError) as caught:
+        decide(Assessment((POLICY,)), decider=later)
+    assert "plain `def`" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,18 @@ async def test_a_faked_cancellation_in_a_plain_guard():
     assert type(await refusal(raises(asyncio.CancelledError()))) is GuardError
 
 
+async def test_a_faked_cancellation_in_a_guard_that_waits():
+    """decisions 3.7: where nobody cancelled anything it is the guard's failure, in a group of faults too."""
+
+    async def guard(_call):
+        await anyio.lowlevel.checkpoint()
+        raise error
+
+    for error in (asyncio.CancelledError("x"), BaseExceptionGroup("g", [asyncio.CancelledError("x"), ValueError()])):
+        found = await refusal(guard)
+        assert (type(found), found.cause) == (GuardError, error)
+
+
 async def test_nothing_a_guard_said_gets_out(caplog):
     """Case 47, X1: not in text, repr, args, traceback or log."""
 

@@ -23,6 +23,7 @@ from dshhooks.operations import (
     compile_set,
     current_operation,
     deny,
+    track_scopes,
 )
 from hookspecs.errors import HookUsageError
 from tests.operations.kit import allow, call, forever, results, runner, started, watch
@@ -108,6 +109,51 @@ async def test_an_interrupt_in_a_finish(interrupt):
     assert scope.token.cancelled
 
 
+async def test_the_first_of_two_interrupts_is_raised():
+    """1.11, E1: a finish that is interrupted, too, does not take the place of what the owner is raising."""
+    first, second = KeyboardInterrupt("first"), KeyboardInterrupt("second")
+
+    def interrupts(error):
+        raise error
+
+    def bad(_call):
+        return lambda _result: interrupts(second)
+
+    async def block():
+        async with runner([], [bad]).operation(call()):
+            raise first
+
+    ways = (
+        runner([], [bad, lambda _call: interrupts(first)]).start(call()),
+        runner([lambda _call: interrupts(first)], [bad]).start(call()),
+        block(),
+    )
+    for way in ways:
+        try:
+            await way
+        except KeyboardInterrupt as exc:
+            caught = exc
+        assert caught is first
+
+
+async def test_an_interrupt_in_a_finish_stands_above_an_error():
+    """1.11: an ordinary error, and a cancellation, are no reason to lose it."""
+    interrupt = KeyboardInterrupt()
+
+    def bad(_call):
+        def finish(_result):
+            raise interrupt
+
+        return finish
+
+    scope = await started(None, bad)
+    try:
+        scope.finish(Outcome.FAILED, ValueError("x"))
+    except KeyboardInterrupt as exc:
+        caught = exc
+    assert caught is interrupt
+
+
 async def test_a_cancellation_request_is_no_outcome():
     """Case 66: without an error it has completed."""
     seen: list[Any] = []
@@ -127,11 +173,13 @@ async def test_a_clock_that_steps_back():
 
 async def test_a_dropped_scope():
     """Case 69: says so, and lets go of its token."""
-    scopes = [await started()]
-    token = scopes[0].token
-    with pytest.warns(ResourceWarning, match="a scope of tool_call was dropped unfinished"):
-        scopes.clear()
+    with track_scopes() as tracked:
+        scopes = [await started()]
+        token = scopes[0].token
+        with pytest.warns(ResourceWarning, match="a scope of tool_call was dropped unfinished"):
+            scopes.clear()
     assert token.cancelled
+    assert (list(tracked), tracked.dropped) == ([], ["a scope of tool_call was dropped unfinished"])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -28,6 +29,12 @@ async def breaks_late(_call: Any) -> None:
     raise ValueError(SECRET)
 
 
+async def seems_cancelled(_call: Any) -> None:
+    """Breaks with what only a cancelled task raises."""
+    await anyio.lowlevel.checkpoint()
+    raise asyncio.CancelledError(SECRET)
+
+
 def malformed(_call: Any) -> Denial:
     """Answers with what is no denial."""
     return Denial("NOT A CODE", SECRET)
@@ -45,7 +52,7 @@ def breaks_behind(call: Any) -> Any:
 
 
 @pytest.mark.parametrize("shadow", [False, True])
-@pytest.mark.parametrize("guard", [raises, breaks_late, malformed, says])
+@pytest.mark.parametrize("guard", [raises, breaks_late, seems_cancelled, malformed, says])
 async def test_of_a_guard(guard: Any, shadow: bool, caplog: pytest.LogCaptureFixture) -> None:
     """X1: traced or shadowed, it is written down that the guard broke, and nothing of what it said."""
     caplog.set_level(logging.DEBUG)

@@ -178,15 +178,23 @@ def test_a_group_that_holds_itself_many_times_over():
 
 
 def test_long_and_circular_chains():
-    """N5: 32 hops, and no going in circles."""
-    error = caused(deny("a", "b"))
-    for _ in range(30):
-        error = caused(error)
+    """N5: the exception itself and 32 hops behind it, and no going in circles."""
+    error = last_hop(deny("a", "b"))
     assert parts(as_denial(error)) == ("a", "b")
     assert as_denial(caused(error)) is None
+    error = last_hop(TimeoutError())
+    assert classify(error) is Outcome.CANCELED
+    assert classify(caused(error)) is Outcome.FAILED
     loop = Wrapper()
     loop.__cause__ = caused(loop)
     assert as_denial(loop) is None
+
+
+def last_hop(error: BaseException) -> BaseException:
+    """An exception that another is exactly 32 causes behind of."""
+    for _ in range(32):
+        error = caused(error)
+    return error
 
 
 def test_hostile_exceptions():
@@ -209,6 +217,10 @@ BLOCKED = GuardError(Operation.TURN, 0, asyncio.CancelledError())
 CANCELED = OperationCanceled(Operation.TURN)
 
 
+class LateGuard(GuardError, TimeoutError):
+    """A guard's failure that looks like a deadline, too."""
+
+
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
@@ -223,6 +235,10 @@ CANCELED = OperationCanceled(Operation.TURN)
         (asyncio.CancelledError(), Outcome.CANCELED),
         (BaseExceptionGroup("g", [asyncio.CancelledError(), CANCELED]), Outcome.CANCELED),
         (BaseExceptionGroup("g", [asyncio.CancelledError(), ValueError()]), Outcome.FAILED),
+        (ExceptionGroup("g", [caused(CANCELED), caused(TimeoutError())]), Outcome.CANCELED),
+        (ExceptionGroup("g", [caused(TimeoutError()), caused(ValueError())]), Outcome.FAILED),
+        (ExceptionGroup("g", [caused(BLOCKED)]), Outcome.FAILED),
+        (LateGuard(Operation.TURN, 0), Outcome.FAILED),
         (CANCELED, Outcome.CANCELED),
         (caused(CANCELED), Outcome.CANCELED),
         (TimeoutError(), Outcome.CANCELED),

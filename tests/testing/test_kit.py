@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -102,6 +104,41 @@ def test_it_works_from_any_thread():
 def test_the_fixture_is_there_by_itself(tool_registry):
     """The pytest plugin of an installed dshhooks gives a registry with the echo tool."""
     assert [schema["name"] for schema in tool_registry.schemas()] == ["echo"]
+
+
+UNFINISHED = """
+import anyio
+from dshhooks.operations import Around, Call, Operation, OperationSet, Outcome, StepData, compile_set
+
+held = []
+
+def started():
+    runner = compile_set(OperationSet(around=[Around(Operation.STEP, lambda call: None)]))
+    return anyio.run(runner.start, Call(Operation.STEP, StepData(0)))
+
+def test_finishes(finished_operations):
+    started().finish(Outcome.COMPLETED)
+
+def test_leaves(finished_operations):
+    held.append(started())
+
+def test_drops(finished_operations):
+    started()
+
+def test_has_nothing_to_do_with_the_others(finished_operations):
+    pass
+"""
+
+
+def test_the_fixture_fails_a_test_that_leaves_an_operation(tmp_path):
+    """spec/operations.md F6: a scope that is still held, and one that is not any more."""
+    (tmp_path / "test_unfinished.py").write_text(UNFINISHED)
+    options = ["-q", "-p", "no:cacheprovider", "-W", "ignore"]
+    command = [sys.executable, "-m", "pytest", *options, "test_unfinished.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert "4 passed, 2 errors" in done.stdout
+    assert "<Scope of step, started>" in done.stdout
+    assert "a scope of step was dropped unfinished" in done.stdout
 
 
 def test_findings_come_in_order_and_stop_where_the_rest_is_pointless(tmp_path):
