@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT_VERSION", "Session", "SessionHeader", "now_ms"]
 
 FORMAT_VERSION = 0
+
+# Asked for every event that is appended.
+_tag_of: Final = lru_cache(maxsize=1024)(tag_of)
 
 
 def now_ms() -> int:
@@ -172,7 +176,8 @@ class Session:
             )
         if not self.live:
             raise HarnessError(f"session {self.id} was disposed; nothing can be appended to it", "SESSION_NOT_LIVE")
-        kind = tag_of(type(data)) or data.type  # what nobody knows has its tag in a field
+        variant: Any = type(data)
+        kind = _tag_of(variant) or data.type  # what nobody knows has its tag in a field
         event = Event(
             len(self._log), kind, now_ms(), self.codec, wire=wire, surface_op=surface_op, source_event_seqs=sources
         )
