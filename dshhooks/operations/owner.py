@@ -30,7 +30,7 @@ async def start_here(runner: Runner, operation: Operation, payload: Payload) -> 
         SnapshotError, BaseException: As for :meth:`Runner.start`.
     """
     scope = begin_here(runner, operation, payload)
-    return await runner.asked(scope) if runner.asks(operation) else scope
+    return await runner.asked(scope, operation) if runner.asks(operation) else scope
 
 
 def begin_here(runner: Runner, operation: Operation, payload: Payload) -> Scope:

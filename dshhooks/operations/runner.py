@@ -60,17 +60,18 @@ class Runner:
 
     async def start_frozen(self, call: Call) -> Scope:
         """Do the same for a handled call that is known to be right, and frozen."""
+        operation = call.operation  # now: an observer can write into the call with object.__setattr__
         scope = self.begin_frozen(call)
-        return await self.asked(scope) if self.asks(call.operation) else scope
+        return await self.asked(scope, operation) if self.asks(operation) else scope
 
     def asks(self, operation: Operation) -> bool:
         """Say whether there are guards that are asked about an operation."""
         plan = self._plans.get(operation)
         return plan is not None and bool(plan.guards)
 
-    async def asked(self, scope: Scope) -> Scope:
+    async def asked(self, scope: Scope, operation: Operation) -> Scope:
         """Ask the guards about an operation that was begun here, and keep their answer in its scope."""
-        guards = self._plans[scope.call.operation].guards
+        guards = self._plans[operation].guards
         try:
             scope.refuse(await ask(guards, scope.call, scope.context, scope.token, self._timeout))
         except BaseException as exc:

@@ -62,12 +62,13 @@ class Scope:
         report: Told of observers that fail.
     """
 
-    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_open", "_operation", "_refusal", "_report",
-                 "_started")  # fmt: skip
+    __slots__ = ("__weakref__", "_begun", "_call", "_context", "_open", "_operation", "_payload", "_refusal",
+                 "_report", "_started")  # fmt: skip
 
     def __init__(self, call: Call, context: Context, report: Report) -> None:
         self._open = [True]
         self._call, self._context, self._report = call, context, report
+        self._payload = call.payload  # the finish needs it, whatever an observer has written into the call
         self._refusal: Refusal | None = None
         self._begun: list[Begun] = []
         self._operation = CurrentOperation(call, context.get(CURRENT))  # inside the one the context was copied in
@@ -189,14 +190,14 @@ class Scope:
         passing: BaseException | None = None
         misuse: HookUsageError | None = None
         if terminal or type(outcome) is not Outcome:
-            misuse = _misuse(self._call, outcome, terminal)
+            misuse = _misuse(self._call, self._payload, outcome, terminal)
             if misuse is not None:
                 outcome = Outcome.FAILED
             elif type(outcome) is not Outcome:  # to ask an enumeration for its own member takes long
                 outcome = Outcome(outcome)
         try:
             if self._begun:
-                payload = self._filled(terminal) if terminal and misuse is None else self._call.payload
+                payload = self._filled(terminal) if terminal and misuse is None else self._payload
                 result = ended(self._call, payload, outcome, error, at, monotonic() - self._started)
                 passing = finish_all(self._context, self._begun, result, self._report)
         finally:
@@ -213,10 +214,10 @@ class Scope:
     def _filled(self, terminal: dict[str, Any]) -> Payload:
         call = self._call
         try:
-            payload: Payload = filled(call.payload, freeze_each(terminal))
+            payload: Payload = filled(self._payload, freeze_each(terminal))
         except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
             self._report(ObserverFault(call.operation, "snapshot", -1), exc)
-            return call.payload
+            return self._payload
         return payload
 
     def __del__(self) -> None:
@@ -234,14 +235,14 @@ class Scope:
         return f"<{type(self).__name__} of {self._call.operation}, {state}>"
 
 
-def _misuse(call: Call, outcome: object, terminal: dict[str, Any]) -> HookUsageError | None:
+def _misuse(call: Call, payload: Payload, outcome: object, terminal: dict[str, Any]) -> HookUsageError | None:
     if type(outcome) is not Outcome and outcome not in _OUTCOMES:
         return HookUsageError(f"{call.operation} cannot end as {outcome!r}; say one of {', '.join(_OUTCOMES)}")
-    known = terminal_fields(call.payload)
+    known = terminal_fields(payload)
     if known.issuperset(terminal):
         return None
     unknown = ", ".join(sorted(terminal.keys() - known))
-    return HookUsageError(f"{type(call.payload).__name__} has no terminal field {unknown}")
+    return HookUsageError(f"{type(payload).__name__} has no terminal field {unknown}")
 
 
 _OUTCOMES: Final = [str(outcome) for outcome in Outcome]

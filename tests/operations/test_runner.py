@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import attrs
 import pytest
 
 from dshhooks.operations import (
@@ -28,7 +29,7 @@ from dshhooks.operations import (
     deny,
     handles,
 )
-from tests.operations.kit import TOOL, allow, call, results, runner, watch
+from tests.operations.kit import PAYLOADS, TOOL, allow, call, results, runner, watch
 
 pytestmark = pytest.mark.anyio
 
@@ -170,6 +171,24 @@ async def test_a_wrong_code_is_the_guard_s_failure():
     """Case 27: the cause says what is wrong with it."""
     found = await refusal(lambda _call: deny("BAD", "r"))
     assert isinstance(found.cause, OperationConfigError)
+
+
+@pytest.mark.parametrize("guarding", [True, False])
+async def test_whoever_writes_into_a_call(guarding):
+    """C1: what is frozen keeps nobody off who means it; it is finished all the same, with its own payload."""
+    seen: list[Any] = []
+
+    def write(given):
+        for name in ("operation", "payload"):
+            object.__setattr__(given, name, "nonsense")
+
+    begins = [results(seen), *(() if guarding else (write,))]
+    scope = await runner([write, allow] if guarding else [allow], begins).start(call())
+    scope.finish(Outcome.COMPLETED, is_error=True)
+    assert scope.refusal is None
+    assert scope.finished
+    [result] = seen
+    assert result.payload == attrs.evolve(PAYLOADS[TOOL], is_error=True)
 
 
 async def test_a_faked_cancellation_in_a_plain_guard():
