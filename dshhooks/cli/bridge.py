@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dshhooks.cli.bridge_files import import_, trust
-from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note, require_pinned
+from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_note, require_pinned
 from dshhooks.cli.options import Switches, stdin_text, stdout_kept, with_plugin_switches
+from dshhooks.cli.show import print_json, printable, table
 from dshhooks.cli.version import number
 
 if TYPE_CHECKING:
@@ -115,8 +116,6 @@ def dump(flags: Flags, as_json: bool) -> None:
 @bridge_flags
 def list_(flags: Flags, as_json: bool) -> None:
     """Print one line per file: scope, dialect, path."""
-    from dshhooks.cli.show import printable
-
     with opened(flags) as runtime:
         sources = runtime.sources
     if as_json:
@@ -136,7 +135,6 @@ def list_(flags: Flags, as_json: bool) -> None:
 def explain(flags: Flags, event: str, payload: str | None, subject: str | None, execute: bool, as_json: bool) -> None:
     """Say for every configured hook whether it would run, and why. Nothing is run without --execute."""
     from dshhooks.cli.loop import run as run_loop
-    from dshhooks.cli.show import table
 
     given = _payload(payload)
     with opened(flags) as runtime:
@@ -191,7 +189,6 @@ def listen(flags: Flags, strict: bool, as_json: bool) -> None:
 def history(flags: Flags, tail: int | None, as_json: bool) -> None:
     """Print the runs that were recorded, oldest first."""
     from dshhooks.bridge.history import read_history
-    from dshhooks.cli.show import table
 
     path = flags.history_path()
     records = read_history(path, tail) if path is not None else []

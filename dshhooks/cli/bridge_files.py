@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from dshhooks.bridge.foreign import CLIENTS
-from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_json, print_note
+from dshhooks.cli.bridge_options import Flags, bridge_flags, opened, print_note
+from dshhooks.cli.show import print_json, printable
 
 __all__ = ["import_", "trust"]
 
@@ -27,7 +28,6 @@ def trust(flags: Flags, files: tuple[str, ...], remove: bool, as_json: bool) -> 
     Without FILE: the project's files, after showing them.
     """
     from dshhooks.bridge.trust import trust_store
-    from dshhooks.cli.show import printable
 
     store = trust_store(flags.options())
     if store is None:
@@ -69,8 +69,6 @@ def _content(file: str) -> bytes:
 
 def _show(contents: dict[str, bytes]) -> None:
     """Show what is about to be trusted; on a terminal, ask."""
-    from dshhooks.cli.show import printable
-
     for file, data in contents.items():
         click.secho(f"── {printable(file)}", bold=True, err=True)
         click.echo(printable(data.decode("utf-8", "replace")).rstrip(), err=True)

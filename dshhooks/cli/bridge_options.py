@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dshhooks.bridge.options import BridgeOptions
     from dshhooks.bridge.runtime import HookRuntime
 
-__all__ = ["Flags", "bridge_flags", "opened", "print_json", "print_note", "require_pinned"]
+__all__ = ["Flags", "bridge_flags", "opened", "print_note", "require_pinned"]
 
 _HISTORY = Path(".local", "state", "dshhooks", "bridge-history.jsonl")
 
@@ -182,11 +181,6 @@ def require_pinned(runtime: HookRuntime) -> None:
     """
     if runtime.unusable is not None:
         raise click.ClickException(f"{runtime.unusable.file} could not be used: nothing was run")
-
-
-def print_json(document: Any) -> None:
-    """Print one JSON document on one line; lone surrogates stay escaped."""
-    click.echo(json.dumps(document, ensure_ascii=True))
 
 
 def print_note(note: Diagnostic, *, err: bool = False) -> None:

@@ -42,9 +42,9 @@ def call(tool: str, arguments: str, show_trace: bool, as_json: bool, approve: st
         result, trace = run(run_call, switches, tool, parsed, from_command_line(approve))
     decision = _decision(trace)
     if as_json:
-        from dshhooks.cli.show import json_text
+        from dshhooks.cli.show import print_json
 
-        click.echo(json_text(_document(result, decision, trace)))
+        print_json(_document(result, decision, trace))
     else:
         if show_trace:
             from dshhooks.cli.show import tree

@@ -13,7 +13,7 @@ import click
 from attrs import frozen
 
 from dshhooks.cli.options import Switches, stdin_text, stdout_kept, with_switches
-from dshhooks.cli.show import json_text
+from dshhooks.cli.show import print_json
 
 if TYPE_CHECKING:
     from dshhooks.agent.handle import Agent
@@ -54,7 +54,7 @@ def run(prompt: str, switches: Switches, **options: Any) -> None:
     with lifeline(), stdout_kept(said.as_json):
         code, document = anyio.run(_run, text, said, switches)
     if document is not None:
-        click.echo(json_text(document))
+        print_json(document)
     sys.exit(code)
 
 

@@ -13,7 +13,7 @@ import click
 
 from dshhooks.engine.trace import TraceRecord
 
-__all__ = ["duration", "json_text", "one_line", "printable", "table", "tree"]
+__all__ = ["duration", "one_line", "print_json", "printable", "table", "tree"]
 
 _COLOURS = {
     "allow": "green",
@@ -47,14 +47,15 @@ def one_line(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def json_text(document: Any) -> str:
-    """Return a document as one line of JSON, lone surrogates escaped."""
+def print_json(document: Any) -> None:
+    """Print one JSON document on one line; lone surrogates stay escaped."""
     try:
-        return json.dumps(document, ensure_ascii=True)
+        text = json.dumps(document, ensure_ascii=True)
     except RecursionError:  # a tool's value may nest deeper than Python recurses
         from hookspecs.json import encode
 
-        return encode(document)
+        text = encode(document)
+    click.echo(text)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

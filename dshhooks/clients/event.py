@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,9 +17,6 @@ __all__ = ["ClientEvent", "EventError", "read_event", "read_payload"]
 
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
-
-# By hand: the codec that knows it is a module of its own.
-BOM: Final = b"\xef\xbb\xbf"
 
 
 class EventError(ValueError):
@@ -82,7 +80,8 @@ def read_payload(stdin: bytes) -> dict[str, Any]:
     if not stdin.strip():
         raise EventError("stdin was empty; the client writes one JSON object to it")
     try:
-        payload = parse(stdin.removeprefix(BOM).decode())
+        # The codec that knows the mark would be one more module to import.
+        payload = parse(stdin.removeprefix(codecs.BOM_UTF8).decode())
     except ValueError as exc:  # NotLosslessError and UnicodeDecodeError are ValueErrors too
         raise EventError(f"stdin is not one JSON object: {exc}") from exc
     if not isinstance(payload, dict):

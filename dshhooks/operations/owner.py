@@ -29,8 +29,9 @@ async def start_here(runner: Runner, operation: Operation, payload: Payload) -> 
     Raises:
         SnapshotError, BaseException: As for :meth:`Runner.start`.
     """
+    guards = runner.guards(operation)
     scope = begin_here(runner, operation, payload)
-    return await runner.asked(scope, operation) if runner.asks(operation) else scope
+    return await runner.asked(scope, guards) if guards else scope
 
 
 def begin_here(runner: Runner, operation: Operation, payload: Payload) -> Scope:

@@ -20,12 +20,15 @@ from dshhooks.operations.verdict import is_genuine_cancellation
 __all__ = ["Runner", "compile_set", "handles", "start"]
 
 
+Guards = tuple[tuple[int, Guard], ...]
+
+
 @attrs.frozen
 class _Plan:
     """Who is told of one operation, and who is asked; each with its place in the whole list."""
 
     around: tuple[tuple[int, Around], ...]
-    guards: tuple[tuple[int, Guard], ...]
+    guards: Guards
 
 
 class Runner:
@@ -60,18 +63,17 @@ class Runner:
 
     async def start_frozen(self, call: Call) -> Scope:
         """Do the same for a handled call that is known to be right, and frozen."""
-        operation = call.operation  # now: an observer can write into the call with object.__setattr__
+        guards = self.guards(call.operation)  # now: an observer can write into the call with object.__setattr__
         scope = self.begin_frozen(call)
-        return await self.asked(scope, operation) if self.asks(operation) else scope
+        return await self.asked(scope, guards) if guards else scope
 
-    def asks(self, operation: Operation) -> bool:
-        """Say whether there are guards that are asked about an operation."""
+    def guards(self, operation: Operation) -> Guards:
+        """Return who is asked about an operation; to be looked up before its observers are told."""
         plan = self._plans.get(operation)
-        return plan is not None and bool(plan.guards)
+        return () if plan is None else plan.guards
 
-    async def asked(self, scope: Scope, operation: Operation) -> Scope:
+    async def asked(self, scope: Scope, guards: Guards) -> Scope:
         """Ask the guards about an operation that was begun here, and keep their answer in its scope."""
-        guards = self._plans[operation].guards
         try:
             scope.refuse(await ask(guards, scope.call, scope.context, scope.token, self._timeout))
         except BaseException as exc:

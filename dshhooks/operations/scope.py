@@ -212,11 +212,10 @@ class Scope:
             raise misuse
 
     def _filled(self, terminal: dict[str, Any]) -> Payload:
-        call = self._call
         try:
             payload: Payload = filled(self._payload, freeze_each(terminal))
         except Exception as exc:  # noqa: BLE001 - the finish is told without them rather than not at all (D10)
-            self._report(ObserverFault(call.operation, "snapshot", -1), exc)
+            self._report(ObserverFault(self._call.operation, "snapshot", -1), exc)
             return self._payload
         return payload
 

@@ -622,19 +622,20 @@ class TestOutOfBand:
                 await made.append_out_of_band(made.create(), Note("x"), TRIGGER)
 
 
+def brings(event: Any) -> Plugin:
+    """A plugin with an event class of its own."""
+    return Plugin("noter", register_variants=lambda variants: variants.register("session-event", event))
+
+
 class TestVariants:
     async def test_come_from_plugins(self, kept: Kept) -> None:
         """A plugin's event class is structured while the plugin is there, and kept verbatim without it."""
-
-        def bring(variants: Any) -> None:
-            variants.register("session-event", Note)
-
-        async with sessions(kept.open(), Plugin("noter", register_variants=bring)) as made:
+        async with sessions(kept.open(), brings(Note)) as made:
             session = await live(made, "s")
             begin(session)
             session.append(Note("hi"))
             assert session.events[-1].data == Note("hi")
-        async with sessions(kept.open(), Plugin("noter", register_variants=bring)) as made:
+        async with sessions(kept.open(), brings(Note)) as made:
             assert (await made.store.inspect("s")).events[3].data == Note("hi")
         async with sessions(kept.open()) as made:
             event = (await made.store.inspect("s")).events[3]
@@ -642,11 +643,7 @@ class TestVariants:
 
     async def test_may_be_tagged_by_kind(self, kept: Kept) -> None:
         """decisions.md 7.14: every variant may; the log's type is that tag."""
-
-        def bring(variants: Any) -> None:
-            variants.register("session-event", Remark)
-
-        async with sessions(kept.open(), Plugin("noter", register_variants=bring)) as made:
+        async with sessions(kept.open(), brings(Remark)) as made:
             session = await live(made, "s")
             begin(session)
             session.append(Remark("hi"))
